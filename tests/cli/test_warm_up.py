@@ -60,9 +60,9 @@ def test_it_says_when_nothing_can_be_kept(tmp_path: Path) -> None:
 
 
 def test_a_policy_for_larger_problems_is_left_for_later() -> None:
-    done = warm_up("best:row=7,col=0")
+    done = warm_up("best:levels=7x0")
     assert done.returncode == 0
-    last = "rankone: best:row=7,col=0 is for larger problems: compiled when it plays one"
+    last = "rankone: best:levels=7x0 is for larger problems: compiled when it plays one"
     assert done.stderr.splitlines()[-1] == last
 
 

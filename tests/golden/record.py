@@ -45,7 +45,7 @@ def regrets(label: str, feedback: str) -> np.ndarray:
 def live_label(label: str) -> str:
     """The policy as a live experiment takes it: what a study fills in has to be said."""
     needed = {
-        "best": "row=1,col=2",
+        "best": "levels=1x2",
         "rank1elim": "horizon=9000",
         "rank1elim-kl": "horizon=9000",
         "ucb1-elim": "horizon=9000",

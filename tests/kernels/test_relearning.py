@@ -1,7 +1,7 @@
 """A policy that starts afresh on what is known: counts, but no tags."""
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ class HalvesState(NamedTuple):
 class Halves(rankone.Policy):
     """Plays the first pair; the tag says to which half of the traffic a decision belongs."""
 
-    name: ClassVar[str] = "test-halves"
+    name = "test-halves"
 
     def start(self, n_rows, n_cols):
         return HalvesState(np.zeros((2, n_rows, n_cols)), np.zeros(1, np.int64))
@@ -44,7 +44,7 @@ class PatientHalvesState(HalvesState):
 
 
 class PatientHalves(Halves):
-    name: ClassVar[str] = "test-patient-halves"
+    name = "test-patient-halves"
 
     def start(self, n_rows, n_cols):
         return PatientHalvesState(*super().start(n_rows, n_cols))

@@ -58,7 +58,7 @@ def test_a_settled_policy_is_played_on_in_a_world_that_moves(feedback):
             return SlidingWorld(np.zeros(4))
 
     problem = Sliding([0.5] * 4, [0.5] * 2)
-    state = rankone.policies.Best(row=1, col=0).start(4, 2)
+    state = rankone.policies.Best(levels=(1, 0)).start(4, 2)
     late = rankone.simulation.feedback.as_feedback(feedback)
     regret, _ = play_run(state, problem, np.array([2, 4, 1_000]), generator(0), late)
     assert regret.tolist() == [1.0, 3.0, 750.0]

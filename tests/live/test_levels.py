@@ -11,6 +11,7 @@ from rankone.live.journal.events import BY_OPERATOR, KIND, VALUE, Kind
 from rankone.live.operate.doctor import examine
 from rankone.numerics.seeds import generator
 from rankone.policies.advance import Stretch, advance
+from rankone.policies.engines.index_groups import NOBODY, RACE_HELD
 from tests.levels import col_of, row_of
 
 from .helpers import POLICIES, Audience, Clock, error_of, live_policy, saved, start
@@ -62,6 +63,26 @@ def test_a_pair_policy_knows_in_the_new_era_what_it_knew(sqlite_db):
     experiment.add_level("col", "col new")
     pulls, state = experiment.look(lambda fold: (fold.pulls.copy(), fold.state))
     assert np.array_equal(state.pulls.reshape(3, 3), pulls)
+
+
+@pytest.mark.parametrize("name", ["ucb1", "kl-ucb"])
+def test_an_era_that_begins_before_any_outcome_is_laid_out(name, sqlite_db):
+    """Outcomes of earlier decisions then come before its first own decision."""
+    experiment, rng = start(sqlite_db, name), generator(3, name)
+    waiting = experiment.ask(count=8)
+    experiment.add_level("row", "row new")
+    assert experiment.look(lambda fold: fold.state.counters[RACE_HELD]) != NOBODY
+    for _ in range(60):
+        decision = waiting.pop(int(rng.random() * len(waiting)))
+        assert experiment.tell(decision.id, bool(rng.random() < 0.5)).learned
+        if rng.random() < 0.9 or not waiting:
+            waiting += experiment.ask(count=1)
+    pulls, state = experiment.look(lambda fold: (fold.pulls.ravel(), fold.state))
+    assert np.array_equal(state.pulls, pulls)
+    before = saved(experiment)
+    experiment.close()
+    with Experiment("homepage", db=sqlite_db) as continued:
+        assert saved(continued) == before
 
 
 def test_eliminated_lines_stay_out_unless_their_winner_retires(sqlite_db):

@@ -24,7 +24,7 @@ from rankone.numerics.betas.beta_maximum import (
     start_beta_groups,
 )
 from rankone.numerics.seeds import generator
-from rankone.numerics.structures.rekeyable_table import NOBODY
+from rankone.numerics.structures.hash_tables import NOBODY
 from tests.oracles.beta_maximum import win_probabilities
 
 

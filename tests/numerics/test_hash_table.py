@@ -4,7 +4,7 @@ import numpy as np
 
 from rankone.compiling.compiled import compiled
 from rankone.numerics.seeds import generator
-from rankone.numerics.structures.hash_table import entry, hash_table, with_room
+from rankone.numerics.structures.hash_tables import entry, hash_table, with_room
 
 
 def _numbers(table, first, second, out):

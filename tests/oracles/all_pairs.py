@@ -20,10 +20,10 @@ def ratio(shown, clicks, k: int, m: int) -> float:
 
 def log_curve(shown, clicks, variances) -> list[float]:
     """Log examinations relative to the first position, from the log ratios of all pairs with these variances."""
-    places = len(shown[0])
+    positions = len(shown[0])
     rows, sides = [], []
-    for k, m in combinations(range(places), 2):
-        row = [0.0] * places
+    for k, m in combinations(range(positions), 2):
+        row = [0.0] * positions
         row[k], row[m] = -1.0, 1.0
         scale = 1.0 / math.sqrt(variances[k, m])
         rows.append([scale * value for value in row[1:]])

@@ -28,19 +28,19 @@ def looked_at(clicks: Sequence[int], until: str) -> int:
 
 
 def index_lists(
-    n_items: int, places: Sequence[int], rng, index: Callable[[int, int, int], float], until: str = "first"
+    n_items: int, positions: Sequence[int], rng, index: Callable[[int, int, int], float], until: str = "first"
 ) -> Lists:
     """The K largest ``index(clicks, looks, t)``, the r-th of them at ``places[r]``; ties to the item shown longest ago."""
-    shown_at = [when * len(places) for when in shuffled_first_choices(n_items, rng)]
+    shown_at = [when * len(positions) for when in shuffled_first_choices(n_items, rng)]
     looks, clicks = [0] * n_items, [0] * n_items
     for t in count():
         heights = [index(clicks[i], looks[i], t) if looks[i] else math.inf for i in range(n_items)]
-        ranked = sorted(range(n_items), key=lambda i: (-heights[i], shown_at[i]))[: len(places)]
+        ranked = sorted(range(n_items), key=lambda i: (-heights[i], shown_at[i]))[: len(positions)]
         for rank, item in enumerate(ranked):
-            shown_at[item] = t * len(places) + rank
-        shown = [0] * len(places)
+            shown_at[item] = t * len(positions) + rank
+        shown = [0] * len(positions)
         for rank, item in enumerate(ranked):
-            shown[places[rank]] = item
+            shown[positions[rank]] = item
         clicked = yield tuple(shown)
         for item, click in list(zip(shown, clicked, strict=True))[: looked_at(clicked, until)]:
             looks[item] += 1
@@ -64,15 +64,15 @@ def kl_index(c: float):
     return index
 
 
-def thompson_lists(n_items: int, places: Sequence[int], rng, until: str = "first") -> Lists:
+def thompson_lists(n_items: int, positions: Sequence[int], rng, until: str = "first") -> Lists:
     """The K largest of draws from Beta(clicks + 1, misses + 1), one of every item."""
     looks, clicks = [0] * n_items, [0] * n_items
     while True:
         draws = [rng.beta(clicks[i] + 1, looks[i] - clicks[i] + 1) for i in range(n_items)]
-        ranked = sorted(range(n_items), key=lambda i: -draws[i])[: len(places)]
-        shown = [0] * len(places)
+        ranked = sorted(range(n_items), key=lambda i: -draws[i])[: len(positions)]
+        shown = [0] * len(positions)
         for rank, item in enumerate(ranked):
-            shown[places[rank]] = item
+            shown[positions[rank]] = item
         clicked = yield tuple(shown)
         for item, click in list(zip(shown, clicked, strict=True))[: looked_at(clicked, until)]:
             looks[item] += 1
@@ -83,13 +83,13 @@ def thompson_lists(n_items: int, places: Sequence[int], rng, until: str = "first
 # sampler, so that the same random numbers give the same lists.
 
 
-def counted(n_items: int, n_positions: int, score, places, rng, until: str) -> Lists:
+def counted(n_items: int, n_positions: int, score, positions, rng, until: str) -> Lists:
     """The K largest ``score(clicks, looks, t)``; `score` returns all scores, ties are drawn afresh where it says so."""
     looks, clicks = [0] * n_items, [0] * n_items
     for t in count(1):
         shown = score(clicks, looks, t)
-        clicked = yield tuple(shown[places.index(place)] for place in range(n_positions))
-        listed = [shown[places.index(place)] for place in range(n_positions)]
+        clicked = yield tuple(shown[positions.index(place)] for place in range(n_positions))
+        listed = [shown[positions.index(place)] for place in range(n_positions)]
         for item, click in list(zip(listed, clicked, strict=True))[: looked_at(clicked, until)]:
             looks[item] += 1
             clicks[item] += click

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide
@@ -23,7 +23,7 @@ class NaiveInsured(CombinationPolicy):
     """The slow twin of insured UTS, where all combinations are insured."""
 
     share: float = 0.5
-    name: ClassVar[str] = "naive-insured"
+    name = "naive-insured"
 
     def _begin(self, sizes: Any, forbidden: Any) -> NaiveInsuredState:
         return start_leaders(NaiveInsuredState, sizes, forbidden, 2.0, self.share, 0.0)

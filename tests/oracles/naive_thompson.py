@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ class NaiveThompsonState(PairState):
 class NaiveThompson(Policy):
     """The slow twin of flat Thompson sampling."""
 
-    name: ClassVar[str] = "naive-thompson"
+    name = "naive-thompson"
 
     def start(self, n_rows: int, n_cols: int) -> NaiveThompsonState:
         return start_pairs(NaiveThompsonState, n_rows, n_cols)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class NaiveUTS(CombinationPolicy):
     """The slow twin of UTS."""
 
     gamma: int = 2
-    name: ClassVar[str] = "naive-uts"
+    name = "naive-uts"
 
     def _begin(self, sizes: Any, forbidden: Any) -> NaiveUTSState:
         return start_leaders(NaiveUTSState, sizes, forbidden, self.gamma)

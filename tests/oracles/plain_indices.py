@@ -12,7 +12,7 @@ import numpy as np
 
 from rankone.kernels.policy import decide
 from rankone.numerics.kl import bernoulli_kl, kl_upper
-from rankone.policies.engines.indices.index_groups import CHOSEN, RACE_ASKED, IndexState
+from rankone.policies.engines.index_groups import CHOSEN, RACE_ASKED, IndexState
 from rankone.policies.factors.kl_ucb import KLUCB
 from rankone.policies.factors.ucb1 import UCB1
 from tests.oracles.pairs import ASKED, PairState, remember_choice, shuffle_first_choices, start_pairs

@@ -15,9 +15,8 @@ from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
-from rankone.policies.engines.indices.index_race import exploration_level, index_at
-from rankone.policies.engines.indices.kl_index import kl_index, kl_level
-from rankone.policies.engines.lists.list_reading import UNTIL, looked_at, places_by_order
+from rankone.policies.engines.index_race import exploration_level, index_at, kl_index, kl_level
+from rankone.policies.engines.lists.layout import UNTIL, looked_at, positions_by_order
 from rankone.policies.lists.cascades.cascade_kl_ucb import CascadeKLUCB
 from rankone.policies.lists.cascades.cascade_ts import CascadeTS
 from rankone.policies.lists.cascades.cascade_ucb1 import CascadeUCB1, _index, _level
@@ -31,7 +30,7 @@ class PlainState(NamedTuple):
     top: Ints  # (K,) scratch space
     counters: Ints  # (3,) lists so far, how far they are read, are the first ties drawn
     levels: Floats  # (6,) the last is c
-    places: Ints  # (K,)
+    positions: Ints  # (K,)
 
 
 class PlainKLState(PlainState):
@@ -58,7 +57,7 @@ def start(state_class: Any, policy: Any, n_items: int, n_positions: int) -> Any:
     levels[5] = getattr(policy, "c", 0.0)
     return state_class(
         *zeros, np.zeros(n_items), np.zeros(n_positions, np.int64), np.array([0, UNTIL[policy.until], 0]), levels,
-        places_by_order(n_positions, policy.order),
+        positions_by_order(n_positions, policy.order),
     )  # fmt: skip
 
 
@@ -91,7 +90,7 @@ def show_largest(state, shown):
             if found < n_positions:
                 found += 1
     for rank in range(n_positions):
-        shown[state.places[rank]] = top[rank]
+        shown[state.positions[rank]] = top[rank]
         shown_at[top[rank]] = state.counters[0] * n_positions + rank
     state.counters[0] += 1
 

@@ -156,15 +156,15 @@ def batchrank_lists(n_items: int, n_positions: int, rng, horizon: int):
     while True:
         shown, counted = [0] * n_positions, {}
         lengths = [math.ceil(16 * 4**stage * math.log(horizon)) for _, _, stage in batches]
-        for batch, (places, items, _) in enumerate(batches):
+        for batch, (positions, items, _) in enumerate(batches):
             if len(items) == 1:
-                shown[places[0]] = items[0]
+                shown[positions[0]] = items[0]
                 continue
             displays = counts[batch][0]
             keys = {d: min(displays.get(d, 0), lengths[batch]) + rng.random() for d in sorted(items)}
-            chosen = sorted(items, key=keys.__getitem__)[: len(places)]
-            for rank, place in enumerate(places):
-                other = rank + int(rng.random() * (len(places) - rank))
+            chosen = sorted(items, key=keys.__getitem__)[: len(positions)]
+            for rank, place in enumerate(positions):
+                other = rank + int(rng.random() * (len(positions) - rank))
                 chosen[rank], chosen[other] = chosen[other], chosen[rank]
                 shown[place] = chosen[rank]
                 if displays.get(chosen[rank], 0) < lengths[batch]:
@@ -174,7 +174,7 @@ def batchrank_lists(n_items: int, n_positions: int, rng, horizon: int):
             displays, clicks = counts[batch]
             displays[shown[place]] = displays.get(shown[place], 0) + 1
             clicks[shown[place]] = clicks.get(shown[place], 0) + clicked[place]
-        for batch, (places, items, stage) in enumerate(list(batches)):
+        for batch, (positions, items, stage) in enumerate(list(batches)):
             displays, clicks = counts[batch]
             n = lengths[batch]
             if len(items) == 1 or any(displays.get(d, 0) < n for d in items):
@@ -183,16 +183,16 @@ def batchrank_lists(n_items: int, n_positions: int, rng, horizon: int):
             low = {d: lower(clicks[d] / n, level / n) for d in items}
             ranked = sorted(items, key=lambda d: (-low[d], d))
             split = 0
-            for k in range(1, len(places)):
+            for k in range(1, len(positions)):
                 if low[ranked[k - 1]] > max((high[d] for d in ranked[k:]), default=-1.0):
                     split = k
             if split:
-                batches[batch] = (places[:split], ranked[:split], 0)
-                batches.append((places[split:], ranked[split:], 0))
+                batches[batch] = (positions[:split], ranked[:split], 0)
+                batches.append((positions[split:], ranked[split:], 0))
                 counts.append(({}, {}))
             else:
-                kept = [d for d in items if high[d] >= low[ranked[len(places) - 1]]]
-                batches[batch] = (places, kept, stage + 1)
+                kept = [d for d in items if high[d] >= low[ranked[len(positions) - 1]]]
+                batches[batch] = (positions, kept, stage + 1)
             counts[batch] = ({}, {})
 
 
@@ -210,8 +210,8 @@ def grab_lists(n_items: int, n_positions: int, rng, horizon: int, gamma: int | N
             ]
             for i in range(n_items)
         ]
-        places, items = linear_sum_assignment(-means.T)
-        leader = tuple(items[np.argsort(places)].tolist())
+        positions, items = linear_sum_assignment(-means.T)
+        leader = tuple(items[np.argsort(positions)].tolist())
         led[leader] = led.get(leader, 0) + 1
         order = sorted(range(n_positions), key=lambda k: -means[leader[k], k])
         shown = leader

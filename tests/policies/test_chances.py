@@ -1,7 +1,7 @@
 """Probabilities of decisions: against slow twins, against what the kernels draw, and what is refused."""
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -244,8 +244,8 @@ def dice(monkeypatch):
         """Draws evenly."""
 
         says: str = "even"
-        name: ClassVar[str] = "dice"
-        use_when: ClassVar[str] = "a test"
+        name = "dice"
+        use_when = "a test"
 
         def start(self, n_rows, n_cols):
             base.check_sizes(n_rows, n_cols)

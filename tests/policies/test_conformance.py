@@ -75,13 +75,13 @@ def test_unknown_names_and_parameters():
     with pytest.raises(InputError, match="expected a horizon for rank1elim-kl"):
         rankone.as_policy("rank1elim-kl").start(2, 2)
     for name in ("rank1elim-kl", "rank1elim-kl-anytime", "kl-ucb", "osub"):
-        with pytest.raises(InputError, match="c as a number of at least 0"):
+        with pytest.raises(InputError, match="c of at least 0"):
             rankone.as_policy(f"{name}:c=-1")
     for row in (0.5, 2, "a"):
         with pytest.raises(
-            InputError, match=r"expected row of the policy 'best' as a whole number .* at most 1 - got .* try 1"
+            InputError, match=r"expected a level of the policy 'best' as a whole number .* at most 1 - got .* try 1"
         ):
-            rankone.policies.Best(row=row, col=0).start(2, 2)
-    with pytest.raises(InputError, match="expected a row for the policy 'best' - got none"):
+            rankone.policies.Best(levels=(row, 0)).start(2, 2)
+    with pytest.raises(InputError, match="expected 2 levels for the policy 'best' - got none"):
         rankone.policies.Best().start(2, 2)
     assert rankone.as_policy("rank1elim-kl:horizon=2e6").horizon == 2_000_000

@@ -101,11 +101,11 @@ def test_memory_is_bounded():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("discounted-uts:gamma=1", "gamma as a discount between 0 and 1 - got 1"),
-        ("d-ts:gamma=nan", "gamma as a discount between 0 and 1 - got nan"),
+        ("discounted-uts:gamma=1", "gamma between 0 and 1 - got 1"),
+        ("d-ts:gamma=nan", "gamma between 0 and 1 - got nan"),
         ("sw-ts:window=0", "window as a whole number of at least 1"),
         ("m-ucb:window=5", "an even window as a whole number"),
-        ("cusum-ucb:eps=2", "eps as a number between 0 and 1"),
+        ("cusum-ucb:eps=2", "eps between 0 and 1"),
         ("restarting-uts:changes=5x3", "changes as decisions from 1 on, in order"),
     ],
 )

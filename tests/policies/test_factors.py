@@ -11,7 +11,7 @@ from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from rankone.policies.chances import chance_table
 from rankone.policies.combination_policy import allowed_mask
-from rankone.policies.engines.combinations import gather_reach, number_of, on_cross, place_on_cross, room_to_reach
+from rankone.policies.engines.combinations import gather_reach, number_of, on_cross, position_on_cross, room_to_reach
 from tests.oracles.policies import (
     kl,
     rank1elim_factors,
@@ -34,7 +34,7 @@ def _on_cross(sizes, centre, place):
 
 
 def _place(sizes, centre, number):
-    return place_on_cross(sizes, centre, number)
+    return position_on_cross(sizes, centre, number)
 
 
 def _reach(sizes, rules, centre, reach):

@@ -88,7 +88,7 @@ def test_rules_that_would_take_ages_at_every_decision_are_refused():
 
 def test_bad_input():
     for label, said in (
-        ("glm-thompson:base=0", "expected base as a click rate between 0 and 1"),
+        ("glm-thompson:base=0", "expected base between 0 and 1"),
         ("glm-thompson:pairs=2", "pairs"),
     ):
         with pytest.raises(InputError, match=said):

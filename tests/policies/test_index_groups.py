@@ -5,7 +5,7 @@ import pytest
 
 from rankone.compiling.compiled import compiled
 from rankone.numerics.seeds import generator
-from rankone.policies.engines.indices.index_groups import (
+from rankone.policies.engines.index_groups import (
     AFTER,
     CHOSEN,
     CLICKS,

@@ -8,7 +8,7 @@ from rankone.compiling.compiled import compiled
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.seeds import generator
 from rankone.policies import KLUCB
-from rankone.policies.engines.indices.index_groups import RACE_ASKED, RACE_N_GROUPS, RACE_SEARCHED_AT
+from rankone.policies.engines.index_groups import RACE_ASKED, RACE_N_GROUPS, RACE_SEARCHED_AT
 from tests.oracles.plain_indices import plain_state, plain_twin
 from tests.oracles.replay import replay
 

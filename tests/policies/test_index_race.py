@@ -8,8 +8,7 @@ import pytest
 from rankone.compiling.compiled import compiled
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.seeds import generator
-from rankone.policies.engines.indices import index_policies  # noqa: F401
-from rankone.policies.engines.indices.index_groups import (
+from rankone.policies.engines.index_groups import (
     BAR,
     CHOSEN,
     CLICKS,
@@ -28,7 +27,7 @@ from rankone.policies.engines.indices.index_groups import (
     IndexState,
     start_race,
 )
-from rankone.policies.engines.indices.index_race import exploration_level, index_at, index_slope, level_needed
+from rankone.policies.engines.index_race import exploration_level, index_at, index_slope, level_needed
 
 
 class CubeRootState(IndexState):

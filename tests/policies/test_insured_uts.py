@@ -79,7 +79,7 @@ def _shows(pulls, clicks, best, step):
 
 @pytest.mark.parametrize("share", [-0.1, float("nan"), "much", None])
 def test_a_share_that_is_none(share):
-    with pytest.raises(InputError, match="expected share as a number of at least 0 - got"):
+    with pytest.raises(InputError, match="expected share of at least 0 - got"):
         rankone.policies.InsuredUTS(share=share)
 
 

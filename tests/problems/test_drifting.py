@@ -29,7 +29,7 @@ class TestEveryDriftingProblem(ProblemSuite):
 
 def regret_of(problem, pair, steps):
     """Regret of a policy that always shows one pair, at each step."""
-    policy, checkpoints = rankone.policies.Best(row=pair[0], col=pair[1]), np.arange(1, steps + 1)
+    policy, checkpoints = rankone.policies.Best(levels=tuple(map(int, pair))), np.arange(1, steps + 1)
     scratch = Scratch.new(problem.layout)
     found, _ = play_through(policy.start(*problem.shape), problem.start(), None, generator(1), checkpoints, scratch)
     return np.diff(np.concatenate([[0.0], found]))

@@ -22,7 +22,7 @@ WRONG = {
     "examination above 1": (lambda: PBM([0.3, 0.2], [1.0, 1.5]), r"in \(0, 1\] in examination - got 1.5 at index 1"),
     "examination that a policy is told": (
         lambda: rankone.as_policy("bc-ts:examination=1x1.5"),
-        r"expected examination in \(0, 1\] at every position - got 1.5 - ",
+        "expected examination above 0 and at most 1 - got 1.5 - ",
     ),
     "examination that nobody says": (
         lambda: rankone.as_policy("bc-ts").agent(4, 2),

@@ -240,7 +240,7 @@ def test_bad_problems_and_policies():
         rankone.simulate(5, "ucb1", horizon=10)
     with pytest.raises(InputError, match="expected policies or their names - got 5"):
         rankone.simulate(PROBLEM, 5, horizon=10)
-    with pytest.raises(InputError, match="expected c as a number of at least 0"):
+    with pytest.raises(InputError, match="expected c of at least 0"):
         rankone.simulate(PROBLEM, rankone.Rank1ElimKL(c="x"), horizon=10)
     with pytest.raises(InputError, match="distinct names"):
         rankone.simulate([PROBLEM, PROBLEM], "ucb1", horizon=10)

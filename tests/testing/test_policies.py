@@ -121,7 +121,7 @@ def test_a_context_that_the_policy_does_not_say_it_looks_at():
         return 0
 
     said = failure(make("curious", deciding=curious)[0](), "test_says_whether_it_looks_at_the_context")
-    assert "write uses_context: ClassVar[bool] = True" in said
+    assert "write uses_context = True" in said
 
 
 def test_waiting_for_an_outcome_that_never_comes():

@@ -62,7 +62,7 @@ def test_ready_means_compiled(tmp_path: Path, by: str) -> None:
 def test_neither_a_damaged_journal_nor_an_unknown_policy_stops_it(tmp_path: Path, note: str | None) -> None:
     db = tmp_path / "test.db"
     for name in ("bad", "good"):
-        Experiment(name, ["A", "B"], ["1", "2"], f"best:row=1,col={int(name == 'good')}", db).close()
+        Experiment(name, ["A", "B"], ["1", "2"], f"best:levels=1x{int(name == 'good')}", db).close()
     with sqlite3.connect(db) as connection:
         if note == "gone":
             connection.execute("DELETE FROM rankone_journal WHERE experiment = 1")
@@ -70,7 +70,7 @@ def test_neither_a_damaged_journal_nor_an_unknown_policy_stops_it(tmp_path: Path
             connection.execute("UPDATE rankone_journal SET note = ? WHERE experiment = 1", (note,))
     with Database(db, read_only=True) as database:
         used = database.policies()
-        assert used - {("nobody-knows", 2)} == {("best:row=1,col=1", 2)}
+        assert used - {("nobody-knows", 2)} == {("best:levels=1x1", 2)}
         warm_up_all(used, print, pytest.fail)
 
 
@@ -120,7 +120,7 @@ def test_a_warm_policy_compiles_nothing_more(tmp_path: Path) -> None:
 
 
 def test_a_policy_for_large_problems_only_is_left_for_later() -> None:
-    assert warm_up(as_policy("best:row=7,col=0")) is None
+    assert warm_up(as_policy("best:levels=7x0")) is None
 
 
 def test_a_service_compiles_a_new_policy_in_another_process(

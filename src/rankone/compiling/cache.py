@@ -8,8 +8,6 @@ What is found there is run. So directories and files count only if they belong t
 can write to them (`is_closed`), and all that is made here is made so, whatever the umask.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib
@@ -68,8 +66,8 @@ def is_closed(path: Path) -> bool:
     """
     with contextlib.suppress(OSError):
         if hasattr(os, "geteuid"):
-            link, found = path.lstat(), path.stat()
-            return {link.st_uid, found.st_uid} <= {0, os.geteuid()} and not found.st_mode & _OTHERS_WRITE
+            link, result = path.lstat(), path.stat()
+            return {link.st_uid, result.st_uid} <= {0, os.geteuid()} and not result.st_mode & _OTHERS_WRITE
     return True
 
 
@@ -109,14 +107,14 @@ class KernelCache(caching.NullCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the function compiled for these types; None if no root has it: then it is this process's turn."""
         self._look_in(self._ask())
-        found = self._find(sig, target_context)
-        if found is None:
+        result = self._find(sig, target_context)
+        if result is None:
             what = f"{self._entry.__module__}.{self._entry.__qualname__} {spelled(sig)}"
             if any(self._take_turn(root, what) for root in cache_roots(make=True)):
-                found = self._find(sig, target_context)  # by whoever had the turn before
-            if found is not None:
+                result = self._find(sig, target_context)  # by whoever had the turn before
+            if result is not None:
                 end_turn()
-        return found
+        return result
 
     def has(self, sig: Any, target_context: Any) -> bool:
         """Tell whether some root has the function compiled for these types; nobody waits for a turn."""
@@ -139,11 +137,11 @@ class KernelCache(caching.NullCache):
     def _find(self, sig: Any, target_context: Any) -> Any:
         for root in cache_roots():
             with contextlib.suppress(Exception):  # a file that was cut short raises nearly anything
-                found = self._at(root).load_overload(sig, target_context)
+                result = self._at(root).load_overload(sig, target_context)
                 # Two processes that save at the same time may leave one's code under the other's types.
-                if found is not None and found.signature.args == sig:
+                if result is not None and result.signature.args == sig:
                     self.cache_path = root
-                    return found
+                    return result
         return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:

@@ -5,8 +5,6 @@ directory of the cache is named after a hash of all sources a kernel can come fr
 process compiles afresh, change nothing and it starts at once.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import functools
@@ -99,12 +97,12 @@ def _in_a_sentence(text: str, module: str) -> InputError:
     reasons = re.findall(r"Failed in nopython mode pipeline .*\n\s*(.+)", above)
     got = reasons[-1] if reasons else text
     number = line[1] if line else _first_use(file, got)
-    place = Path(file).name + (f", line {number}" if number else "")
+    where = Path(file).name + (f", line {number}" if number else "")
     do = "set NUMBA_DISABLE_JIT=1 to run them as plain Python while you look for it"
     if any(sign in text for sign in _MAKES_ARRAYS):
         got = "one that makes an array, a list or a dictionary, or calls what does"
         do = "write a loop, keep scratch space in the state, or call a helper declared with @kernel"
-    return InputError(f"kernels in {place} that Numba can compile", got, do)
+    return InputError(f"kernels in {where} that Numba can compile", got, do)
 
 
 def _first_use(file: str, reason: str) -> int | None:
@@ -148,21 +146,21 @@ def _as_imported(module: str) -> bytes:
 
 def _users_modules(module: str) -> list[str]:
     """Return a module of the user's, and those beside it that it takes something from, kernels perhaps: by file."""
-    found: dict[str, Path] = {}
+    result: dict[str, Path] = {}
     waiting = [module]
     while waiting:
         name = waiting.pop()
         file = _users_file(name)
-        if name in found or file is None or (found and not _belong_together(module, found[module], name, file)):
+        if name in result or file is None or (result and not _belong_together(module, result[module], name, file)):
             continue
-        found[name] = file
+        result[name] = file
         for value in list(vars(sys.modules[name]).values()):
             registered = list(vars(value).values()) if isinstance(value, type) else []  # kernels are kept on classes
             for thing in (value, *registered):
                 other = thing.__name__ if isinstance(thing, ModuleType) else getattr(thing, "__module__", None)
                 if isinstance(other, str):
                     waiting.append(other)
-    return sorted(found, key=lambda name: found[name])
+    return sorted(result, key=lambda name: result[name])
 
 
 def _belong_together(module: str, file: Path, other: str, others_file: Path) -> bool:

@@ -10,8 +10,6 @@
 * Compiling makes many objects and little garbage; looking for it takes a tenth of the time.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import functools
@@ -120,13 +118,13 @@ class _Whole(JITCodeLibrary):
 
     def get_pointer_to_function(self, name: str) -> int:
         """Return where the machine code is; kernels in it know what they print, or raise, from their environments."""
-        found: int = super().get_pointer_to_function(name)  # type: ignore[no-untyped-call]
+        result: int = super().get_pointer_to_function(name)  # type: ignore[no-untyped-call]
         codegen: Any = self._codegen
         for variable in self._final_module.global_variables:
             environment = lookup_environment(variable.name)  # type: ignore[no-untyped-call]
             if environment is not None:
                 codegen.set_env(variable.name, environment)
-        return found
+        return result
 
     def _optimize_final_module(self) -> None:
         """Optimise as Numba does, but for what is inlined: kernels of the rare cases stay out of the loop."""

@@ -13,8 +13,6 @@ compiled code that calls the kernel gets the implementation of its state's class
         return True
 """
 
-from __future__ import annotations
-
 import functools
 from collections import namedtuple
 from collections.abc import Callable
@@ -46,9 +44,7 @@ class Dispatched(Generic[Parameters, Result]):
     __qualname__: str
 
     def __init__(
-        self,
-        declaration: Callable[Parameters, Result],
-        default: Callable[[type], Callable[Parameters, Result] | None],
+        self, declaration: Callable[Parameters, Result], default: Callable[[type], Callable[Parameters, Result] | None]
     ) -> None:
         functools.update_wrapper(self, declaration)
         self._default = default
@@ -77,13 +73,13 @@ class Dispatched(Generic[Parameters, Result]):
     def of(self, state_class: type) -> Callable[Parameters, Result]:
         """Return the plain Python implementation for a class of state."""
         own: Callable[Parameters, Result] | None = getattr(state_class, self._attribute, None)
-        found = self._default(state_class) if own is None else own
-        if found is None:
+        result = self._default(state_class) if own is None else own
+        if result is None:
             kind, kernel = state_class.__name__, self.__name__
             raise InputError(
                 f"a kernel '{kernel}' for the state {kind}", "none", f"register one: @{kernel}.register({kind})"
             )
-        return found
+        return result
 
     def __call__(self, *arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
         """Run the implementation for the state, the first argument, in plain Python: slowly."""

@@ -4,8 +4,6 @@ The workers of a study, or of a service, start together and would all compile th
 a file beside what is kept: the operating system ends it with the process that has it, however that ends.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import sys

@@ -32,8 +32,6 @@ by the ratio of their sums over all coins if that is above 1, which only makes i
 with every dozen clicks or so; what moves more slowly makes neighbouring blocks differ little, and is a change.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any, NamedTuple
@@ -44,7 +42,7 @@ from rankone.compiling.compiled import noalloc
 from rankone.evidence.level_share import count_level_click, least_chance
 from rankone.evidence.trials import follow_rate
 from rankone.evidence.two_coins import FIRST, KEPT, SIZES, moment_cost, two_coins
-from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.arrays import Floats, Ints, starts_of
 from rankone.numerics.change_point import start_history
 
 ERROR_RATE = 0.05  # of all alarms of a kind together
@@ -75,7 +73,7 @@ class Watch(NamedTuple):
     rate_history: Floats  # (1, buckets, 2) outcomes of what is shown most; (0, ...): nobody asks
     rate_kept: Ints  # (1,)
     bars: Floats  # (3,) log evidence at which a coin rings, at which a misfit does, and at which a level does
-    found: Ints  # (6,) scratch space
+    scratch: Ints  # (6,)
     alarm: Ints  # (8,) what rang, the two levels, the level beside them (-1: any), tosses and heads of both stretches
 
 
@@ -129,7 +127,7 @@ def start_watch(
         live: the levels that are shown, numbered factor after factor; None: all.
     """
     asked = sizes if change or misfit else ()
-    starts = np.concatenate([[0], np.cumsum(asked)]).astype(np.int64)
+    starts = starts_of(asked)
     levels = int(starts[-1])
     coins, count = np.full((levels, levels), -1, np.int64), 0
     for first, end in itertools.pairwise(starts.tolist()):
@@ -163,7 +161,7 @@ def start_watch(
         rate_history=rate_history,
         rate_kept=rate_kept,
         bars=np.log(np.array([4.0 * max(1, count * groups), max(1, others), 4.0 * max(1, level_clicks)]) / error),
-        found=np.zeros(6, np.int64),
+        scratch=np.zeros(6, np.int64),
         alarm=np.zeros(8, np.int64),
     )
 
@@ -210,7 +208,7 @@ def _changed(watch: Any, coin: int, group: int, bar: float) -> int:
             if then < tosses:
                 needed = scatter * (bar + moment_cost(size, number))
                 if two_coins(then, heads_then, tosses - then, heads - heads_then, needed) >= needed:
-                    watch.found[0] = heads_then
+                    watch.scratch[0] = heads_then
                     return then
         distance *= 2
     return 0
@@ -236,7 +234,7 @@ def _follow(watch: Any, coin: int, group: int, x: int, y: int, beside: int) -> N
     if len(watch.moments) > 0:
         then = _changed(watch, coin, group, watch.bars[CHANGE - 1])
         if then > 0:
-            before = watch.found[0]
+            before = watch.scratch[0]
             _raise_alarm(watch, CHANGE, x, y, beside, (then, before), (tosses - then, heads - before))
 
 
@@ -256,12 +254,10 @@ def _compare(watch: Any, coin: int, x: int, y: int, level: int, factor: int) -> 
 @noalloc
 def _follow_level(watch: Any, factor: int, level: int) -> None:
     """Ring if a level has changed against all others of its factor."""
-    found = watch.found
-    if (
-        count_level_click(watch, factor, level, watch.bars[LEVELS], _scattered(watch), found)
-        and watch.alarm[ALARM_KIND] == 0
-    ):
-        _raise_alarm(watch, CHANGE, found[0], found[1], -1, (found[2], found[3]), (found[4], found[5]))
+    result = watch.scratch
+    changed = count_level_click(watch, factor, level, watch.bars[LEVELS], _scattered(watch), result)
+    if changed and watch.alarm[ALARM_KIND] == 0:
+        _raise_alarm(watch, CHANGE, result[0], result[1], -1, (result[2], result[3]), (result[4], result[5]))
 
 
 @noalloc
@@ -309,5 +305,5 @@ def watch_outcome(watch: Any, shown: Any, cross: Any, number: int, clicked: int)
 
 def watch_outcomes(watch: Any, shown: Ints, clicked: Ints, crosses: Floats, decisions: Ints) -> None:
     """Learn from outcomes, one per row; those whose probabilities are not known have a cross of zeros."""
-    for place in range(len(clicked)):
-        watch_outcome(watch, shown[place], crosses[place], decisions[place], clicked[place])
+    for index in range(len(clicked)):
+        watch_outcome(watch, shown[index], crosses[index], decisions[index], clicked[index])

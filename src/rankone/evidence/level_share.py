@@ -14,8 +14,6 @@ levels of all factors share the error evenly.
 For levels that are no product the die depends on what is beside them: these tests are left out once that is known.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rankone.compiling.compiled import noalloc
@@ -37,8 +35,8 @@ def least_chance(watch: Any, cross: Any, factor: int) -> float:
 
 
 @noalloc
-def count_level_click(watch: Any, factor: int, level: int, bar: float, scatter: float, found: Any) -> bool:
-    """Enter a throw; return whether a level has changed. `found`: it, the one it changed most against, and both's
+def count_level_click(watch: Any, factor: int, level: int, bar: float, scatter: float, result: Any) -> bool:
+    """Enter a throw; return whether a level has changed. `result`: it, the one it changed most against, and both's
     throws before and after: tosses, heads, tosses, heads."""
     first, end = watch.starts[factor], watch.starts[factor + 1]
     watch.level_clicks[level] += 1
@@ -67,14 +65,14 @@ def count_level_click(watch: Any, factor: int, level: int, bar: float, scatter: 
                 if apart(then, heads, throws - then, more) >= scatter * _SUSPICIOUS:
                     begin_trial(watch)
                     if two_coins(then, heads, throws - then, more, needed) >= needed:
-                        _tell(watch, first, end, each, before, found)
+                        _tell(watch, first, end, each, before, result)
                         return True
         distance *= 2
     return False
 
 
 @noalloc
-def _tell(watch: Any, first: int, end: int, level: int, before: Any, found: Any) -> None:
+def _tell(watch: Any, first: int, end: int, level: int, before: Any, result: Any) -> None:
     """Fill in what changed, against the other level for which the two stretches are furthest apart."""
     other, furthest = -1, -2.0
     for each in range(first, end):
@@ -84,6 +82,6 @@ def _tell(watch: Any, first: int, end: int, level: int, before: Any, found: Any)
             other, furthest = each, distance
     x, y = min(level, other), max(level, other)
     more = watch.level_clicks[x] - before[x]
-    found[0], found[1] = x, y
-    found[2], found[3] = before[x] + before[y], before[x]
-    found[4], found[5] = more + watch.level_clicks[y] - before[y], more
+    result[0], result[1] = x, y
+    result[2], result[3] = before[x] + before[y], before[x]
+    result[4], result[5] = more + watch.level_clicks[y] - before[y], more

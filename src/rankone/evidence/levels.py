@@ -51,24 +51,19 @@ The same arithmetic on all outcomes instead of clicks tells whether levels were 
 (the sample-ratio check): there every true ratio is 1.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
-from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.arrays import Floats, Ints, starts_of
 
 # Ratios to tell apart: from a difference of 3 % up to one that a few clicks show.
 RATIOS = (1.03, 1.07, 1.15, 1.25, 1.4, 1.7, 2.3, 4.0, 10.0, 20.0, 50.0)
 TRAFFIC_RATIOS = (1.1, 1.5)
 RARE = 0.25  # of the visitors who came lately; where fewer click, silence is not asked
-_SITE_MEMORY, _LEVEL_MEMORY = (
-    200.0,
-    1000.0,
-)  # outcomes: how far back the rate of the site is remembered, and how levels compare
+_SITE_MEMORY, _LEVEL_MEMORY = 200.0, 1000.0  # outcomes over which the site's rate, and a level's to it, are averaged
 LEAST_NONCLICKS = 0.1  # visitors who do not click, at least, for what they add
 _SHARE_OF_RATE, _HIGHEST = 0.9, 0.95  # of an estimated rate this part is used; a rate is taken to be at most so high
 
@@ -101,28 +96,28 @@ def start_evidence(sizes: tuple[int, ...], ratios: tuple[float, ...] = RATIOS, m
     """
     grid = sorted({*ratios, margin_ratio} - {1.0})
     levels = sum(sizes)
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    starts = starts_of(sizes)
     now, proof, enough = np.zeros((3, levels, levels))
-    place = grid.index(margin_ratio) if margin_ratio != 1.0 else -1
+    index = grid.index(margin_ratio) if margin_ratio != 1.0 else -1
     logs, silent = np.zeros((2, levels, levels, len(grid)))
     recent = np.zeros((levels + 1, 2))
-    return Evidence(np.array(grid), logs, silent, recent, now, proof, enough, starts, np.array([place], np.int64))
+    return Evidence(np.array(grid), logs, silent, recent, now, proof, enough, starts, np.array([index], np.int64))
 
 
 def resized(evidence: Evidence, sizes: tuple[int, ...]) -> Evidence:
     """Return the same evidence with room for new levels, the last ones of their factor, and for new factors."""
     margin_ratio = 1.0 if evidence.margin_ratio[0] < 0 else float(evidence.ratios[evidence.margin_ratio[0]])
-    found = start_evidence(sizes, tuple(evidence.ratios.tolist()), margin_ratio)
+    result = start_evidence(sizes, tuple(evidence.ratios.tolist()), margin_ratio)
     old = np.concatenate(
         [
-            np.arange(evidence.starts[factor + 1] - evidence.starts[factor]) + found.starts[factor]
+            np.arange(evidence.starts[factor + 1] - evidence.starts[factor]) + result.starts[factor]
             for factor in range(len(evidence.starts) - 1)
         ]
     )
     for name in ("logs", "silent", "now", "proof", "enough"):
-        getattr(found, name)[np.ix_(old, old)] = getattr(evidence, name)
-    found.recent[[*old, -1]] = evidence.recent
-    return found
+        getattr(result, name)[np.ix_(old, old)] = getattr(evidence, name)
+    result.recent[[*old, -1]] = evidence.recent
+    return result
 
 
 def with_late(evidence: Evidence, late: Evidence) -> Evidence:
@@ -154,12 +149,12 @@ def _mean(logs: Floats) -> Floats:
 def log_average(logs: Any, more: Any, among: int) -> float:
     """Return the logarithm of the average of ``exp(logs + more)``; ones are averaged in until there are `among`."""
     most = 0.0 if among > len(logs) else -math.inf
-    for place in range(len(logs)):
-        if logs[place] + more[place] > most:
-            most = logs[place] + more[place]
+    for index in range(len(logs)):
+        if logs[index] + more[index] > most:
+            most = logs[index] + more[index]
     total = (among - len(logs)) * math.exp(-most)
-    for place in range(len(logs)):
-        total += math.exp(logs[place] + more[place] - most)
+    for index in range(len(logs)):
+        total += math.exp(logs[index] + more[index] - most)
     return most + math.log(total / among)
 
 
@@ -195,10 +190,10 @@ def weigh_click(evidence: Any, shown: Any, cross: Any) -> None:
             if y == x or not a > 0.0 or not b > 0.0:
                 continue
             up, down = evidence.logs[x, y], evidence.logs[y, x]
-            for place in range(n_ratios):
-                ratio = ratios[place]
-                up[place] += math.log(ratio * (a + b) / (a * ratio + b))
-                down[place] += math.log((a + b) / (b * ratio + a))
+            for index in range(n_ratios):
+                ratio = ratios[index]
+                up[index] += math.log(ratio * (a + b) / (a * ratio + b))
+                down[index] += math.log((a + b) / (b * ratio + a))
             _note(evidence, x, y)
             _note(evidence, y, x)
 
@@ -241,12 +236,12 @@ def weigh_nonclick(evidence: Any, shown: Any, cross: Any) -> None:
                 continue
             other = min(_HIGHEST, here * _relative_rate(evidence, y))
             up, down = evidence.silent[y, x], evidence.silent[x, y]
-            for place in range(n_ratios):
-                ratio = ratios[place]
+            for index in range(n_ratios):
+                ratio = ratios[index]
                 times = _nonclick_ratio(ratio, other, rate)
-                up[place] += math.log(times * (a + b) / (a * times + b))
+                up[index] += math.log(times * (a + b) / (a * times + b))
                 times = _nonclick_ratio(ratio, rate, other)
-                down[place] += math.log((a + b) / (b * times + a))
+                down[index] += math.log((a + b) / (b * times + a))
             _note(evidence, x, y)
             _note(evidence, y, x)
 
@@ -266,10 +261,10 @@ def remember(evidence: Any, shown: Any, clicked: Any) -> None:
 
 def weigh(evidence: Any, traffic: Any, shown: Ints, clicked: Ints, crosses: Floats) -> None:
     """Learn from outcomes, one per row; those whose probabilities are not known have a cross of zeros."""
-    for place in range(len(clicked)):
-        weigh_click(traffic, shown[place], crosses[place])
-        if clicked[place]:
-            weigh_click(evidence, shown[place], crosses[place])
+    for index in range(len(clicked)):
+        weigh_click(traffic, shown[index], crosses[index])
+        if clicked[index]:
+            weigh_click(evidence, shown[index], crosses[index])
         elif uses_nonclicks(evidence):
-            weigh_nonclick(evidence, shown[place], crosses[place])
-        remember(evidence, shown[place], clicked[place])
+            weigh_nonclick(evidence, shown[index], crosses[index])
+        remember(evidence, shown[index], clicked[index])

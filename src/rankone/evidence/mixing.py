@@ -1,7 +1,5 @@
 """What exploration draws besides what `rankone.evidence.steering.renew` plans: levels still in the race, all levels."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -18,8 +18,6 @@ undecided for ever while another factor is a near tie.
 The probabilities of levels (`mix`) are renewed now and then (`renew`) and stay as they are in between.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 
@@ -27,7 +25,7 @@ import numpy as np
 
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import chances, decide, withdraw
-from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.arrays import Floats, Ints, starts_of
 
 ERROR_RATE = 0.05  # of statements where the experiment does not say
 EXPLORED = 2**62  # the tag of a decision that the policy did not make; it is told of its outcome all the same
@@ -79,20 +77,16 @@ class Steering(NamedTuple):
 
 
 def start_steering(
-    sizes: tuple[int, ...],
-    explore: float = 0.0,
-    control: Any = None,
-    share: float = 0.0,
-    forbidden: Ints | None = None,
+    sizes: tuple[int, ...], explore: float = 0.0, control: Any = None, share: float = 0.0, forbidden: Ints | None = None
 ) -> Steering:
     """Return a lottery in which exploration is even; `forbidden` are rules as in `Steering`."""
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    starts = starts_of(sizes)
     mix = np.concatenate([np.full(size, 1.0 / size) for size in sizes])
     held = np.zeros(len(sizes), np.int64) if control is None else np.array(control, np.int64)
     rules = np.empty((0, len(sizes)), np.int64) if forbidden is None else forbidden
-    found = Steering(np.array([share, explore]), held, mix, starts, np.zeros(len(sizes), np.int64), rules, np.ones(1))
-    measure_allowed(found)
-    return found
+    result = Steering(np.array([share, explore]), held, mix, starts, np.zeros(len(sizes), np.int64), rules, np.ones(1))
+    measure_allowed(result)
+    return result
 
 
 def measure_allowed(steering: Steering) -> None:

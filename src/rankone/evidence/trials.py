@@ -10,8 +10,6 @@ counts decisions with the probabilities they had.
 Where the rate of the whole site moves all the time there would be trials all the time: they are rationed.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rankone.compiling.compiled import noalloc
@@ -45,7 +43,7 @@ def count_trial_click(watch: Any) -> None:
 
 @noalloc
 def follow_rate(watch: Any, shown: Any, cross: Any, clicked: int) -> None:
-    """Learn from an outcome; begin_trial a change if the rate of what is shown most is another."""
+    """Learn from an outcome; begin a trial if the rate of what is shown most is another."""
     if len(watch.rate_kept) == 0:  # nobody asks
         return
     trial = watch.trial
@@ -63,9 +61,8 @@ def follow_rate(watch: Any, shown: Any, cross: Any, clicked: int) -> None:
     if trial[FOLLOWED] != number:
         trial[FOLLOWED] = number
         begin_history(watch.rate_history, watch.rate_kept, 0, 0, 0)
-    if note_outcome(watch.rate_history, watch.rate_kept, 0, clicked) and (
-        changed_rate(watch.rate_history, watch.rate_kept, 0, _TEST_ERROR) >= 0
-    ):
+    full = note_outcome(watch.rate_history, watch.rate_kept, 0, clicked)
+    if full and changed_rate(watch.rate_history, watch.rate_kept, 0, _TEST_ERROR) >= 0:
         begin_trial(watch)
 
 

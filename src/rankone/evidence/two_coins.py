@@ -16,20 +16,13 @@ memory is bounded and splits lie at distances from the end that grow geometrical
 weight 1 / ((j + 1) (j + 2) m (m + 1)).
 """
 
-from __future__ import annotations
-
 import math
 
 from rankone.compiling.compiled import noalloc
+from rankone.numerics.mixture import log_mixture
 
 FIRST = 8  # tosses: the finest distance of moments
 SIZES, KEPT = 24, 4  # distances of moments, and how many are kept of each
-
-
-@noalloc
-def _likely(heads: float, tosses: float) -> float:
-    """Return the log of the probability that Krichevsky and Trofimov give to tosses."""
-    return math.lgamma(heads + 0.5) + math.lgamma(tosses - heads + 0.5) - math.lgamma(tosses + 1.0) - math.log(math.pi)
 
 
 @noalloc
@@ -56,7 +49,7 @@ def two_coins(tosses_1: float, heads_1: float, tosses_2: float, heads_2: float, 
     tosses, heads = tosses_1 + tosses_2, heads_1 + heads_2
     p = heads / tosses
     one = heads * math.log(p) + (tosses - heads) * math.log(1.0 - p)
-    return _likely(heads_1, tosses_1) + _likely(heads_2, tosses_2) - one
+    return log_mixture(tosses_1, heads_1) + log_mixture(tosses_2, heads_2) - one
 
 
 @noalloc

@@ -14,8 +14,6 @@ left may be a tie, by an interval of 95 %, nor on few clicks. `python -m benchma
 range is right, and how often one is given where levels are equal.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -54,9 +52,9 @@ def visitors_left(
         share: the probability that the range is meant to hold with.
     """
     rng, total = generator(0, "visitors left"), np.zeros(_DRAWS)
-    proof, spared = evidence.proof, 0.0
+    proof, margin = evidence.proof, 0.0
     if evidence.margin_ratio[0] >= 0:  # it is enough to lose no more than this
-        proof, spared = evidence.enough, math.log(evidence.ratios[evidence.margin_ratio[0]])
+        proof, margin = evidence.enough, math.log(evidence.ratios[evidence.margin_ratio[0]])
     for factor, leader in enumerate(leaders):
         others = [levels[each] for each in range(starts[factor], starts[factor + 1]) if each != leader]
         information = np.array([_information(evidence, levels[leader], other) for other in others])
@@ -64,7 +62,8 @@ def visitors_left(
         if not racing:
             continue
         scores = np.array([_score(evidence, levels[leader], other) for other in others])
-        if clicks < _FEWEST_CLICKS or _may_tie(scores + spared * information, information, racing):
+        ahead = scores + margin * information  # of being as good as the leader, or as good as needs to be
+        if clicks < _FEWEST_CLICKS or (ahead[racing] <= _TIE * np.sqrt(information[racing])).any():
             return None
         usual = scores.sum() / (information.sum() + _PRIOR)
         needed = np.zeros(_DRAWS)
@@ -75,11 +74,6 @@ def visitors_left(
         total = np.maximum(total, needed * visitors / information.sum())
     low, high = np.quantile(total, [0.5 - share / 2.0, 0.5 + share / 2.0])
     return _rounded(min(low, _LONGEST), math.floor), _rounded(min(high, _LONGEST), math.ceil)
-
-
-def _may_tie(scores: Floats, information: Floats, racing: list[int]) -> bool:
-    """Return whether levels that race with the leader may be as good as it, or as good as needs to be."""
-    return bool((scores[racing] <= _TIE * np.sqrt(information[racing])).any())
 
 
 def _rounded(visitors: float, to: Callable[[float], int]) -> int:
@@ -115,9 +109,9 @@ def _needed(evidence: Any, x: int, y: int, truth: Floats, bar: float, rng: np.ra
     """Return draws of the information still needed to prove that one of two levels beats the other."""
     grid = np.log(evidence.ratios)
     if evidence.margin_ratio[0] >= 0:  # it is enough to lose no more than this
-        spared = grid[evidence.margin_ratio[0]]
+        margin = grid[evidence.margin_ratio[0]]
         up = np.concatenate([_logs(evidence, x, y), [0.0]]) - evidence.logs[y, x, evidence.margin_ratio[0]]
-        steps, truth = np.concatenate([grid, [0.0]]) + spared, np.maximum(truth + spared, -truth)
+        steps, truth = np.concatenate([grid, [0.0]]) + margin, np.maximum(truth + margin, -truth)
         return _times(truth, steps, up, bar, rng)
     ahead = _times(truth, grid, _logs(evidence, x, y), bar, rng)
     return np.where(truth > 0.0, ahead, _times(-truth, grid, _logs(evidence, y, x), bar, rng))

@@ -12,8 +12,6 @@ The middle column is the *shape*: ``policy.start(*shape)`` returns the state, ``
 combination of two factors.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Self

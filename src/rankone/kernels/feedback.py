@@ -4,8 +4,6 @@ The loop that plays (`rankone.kernels.play`) lets `deliver` tell the policy what
 keep what came of the decision until it is.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple, Self
 
@@ -18,7 +16,7 @@ from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.structures.heap import drop_first, enter_last
 
 # Where a run is: the step, the checkpoint, how many decisions came after news, how many are open; the step to pause at.
-RUN_STEP, RUN_PLACE, RUN_NEWS, RUN_OPEN, RUN_PAUSE = range(5)
+RUN_STEP, RUN_POINT, RUN_NEWS, RUN_OPEN, RUN_PAUSE = range(5)
 
 
 class Scratch(NamedTuple):
@@ -84,10 +82,10 @@ def deliver(feedback: Late, state: Any, step: int, scratch: Any) -> bool:
 def deliver_first(state: Any, waiting: Ints, scratch: Any) -> None:
     """Tell the policy the outcome on top."""
     shown, outcome = scratch.shown, scratch.outcome
-    for place in range(len(shown)):
-        shown[place] = waiting[0, LATE_SHOWN + place]
-    for place in range(len(outcome)):
-        outcome[place] = waiting[0, LATE_SHOWN + len(shown) + place]
+    for index in range(len(shown)):
+        shown[index] = waiting[0, LATE_SHOWN + index]
+    for index in range(len(outcome)):
+        outcome[index] = waiting[0, LATE_SHOWN + len(shown) + index]
     if waiting[0, LATE_SEEN]:
         learn(state, shown, waiting[0, LATE_TAG], outcome)
     else:
@@ -113,12 +111,12 @@ def file(feedback: Late, step: int, tag: int, seen: bool, rng: Any, scratch: Any
 @noalloc
 def note(waiting: Ints, scratch: Any, due: int, order: int, tag: int, seen: bool) -> None:
     """Enter an open decision."""
-    place, n_shown = scratch.counters[RUN_OPEN], len(scratch.shown)
-    waiting[place, LATE_DUE], waiting[place, LATE_ORDER] = due, order
-    waiting[place, LATE_TAG], waiting[place, LATE_SEEN] = tag, seen
+    index, n_shown = scratch.counters[RUN_OPEN], len(scratch.shown)
+    waiting[index, LATE_DUE], waiting[index, LATE_ORDER] = due, order
+    waiting[index, LATE_TAG], waiting[index, LATE_SEEN] = tag, seen
     for part in range(n_shown):
-        waiting[place, LATE_SHOWN + part] = scratch.shown[part]
+        waiting[index, LATE_SHOWN + part] = scratch.shown[part]
     for part in range(len(scratch.outcome)):
-        waiting[place, LATE_SHOWN + n_shown + part] = scratch.outcome[part]
-    enter_last(waiting, place)
+        waiting[index, LATE_SHOWN + n_shown + part] = scratch.outcome[part]
+    enter_last(waiting, index)
     scratch.counters[RUN_OPEN] += 1

@@ -3,15 +3,13 @@
 It is compiled once for each state and world, at once or late, and cached on disk.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 
 import numpy as np
 
 from rankone.compiling.compiled import compiled
-from rankone.kernels.feedback import RUN_NEWS, RUN_OPEN, RUN_PAUSE, RUN_PLACE, RUN_STEP, Late, Scratch, deliver, file
+from rankone.kernels.feedback import RUN_NEWS, RUN_OPEN, RUN_PAUSE, RUN_POINT, RUN_STEP, Late, Scratch, deliver, file
 from rankone.kernels.policy import decide, learn, room, settled, with_room, withdraw
 from rankone.kernels.world import loss, move, observe, respond, steady
 from rankone.numerics.arrays import Floats, Ints
@@ -34,14 +32,14 @@ def play(
     """
     shown, counters = scratch.shown, scratch.counters
     step, regret = counters[RUN_STEP], scratch.regret[0]
-    for place in range(counters[RUN_PLACE], len(checkpoints)):
-        stop = min(checkpoints[place], counters[RUN_PAUSE])
+    for index in range(counters[RUN_POINT], len(checkpoints)):
+        stop = min(checkpoints[index], counters[RUN_PAUSE])
         spare = room(state) - counters[RUN_OPEN]  # each step takes in one outcome at the most, but for those now open
         if spare < stop - step:
             stop = step + spare
         while step < stop:
             if late is not None and not deliver(late, state, step, scratch):
-                counters[RUN_STEP], counters[RUN_PLACE], scratch.regret[0] = step, place, regret
+                counters[RUN_STEP], counters[RUN_POINT], scratch.regret[0] = step, index, regret
                 return False
             if moving is not None:
                 move(world, step, rng)
@@ -49,8 +47,8 @@ def play(
             tag = decide(state, scratch.context, rng, shown)
             lost = loss(world, shown)
             if moving is None and settled(state):
-                regret += (checkpoints[place] - step) * lost
-                step = checkpoints[place]
+                regret += (checkpoints[index] - step) * lost
+                step = checkpoints[index]
                 break
             seen = respond(world, shown, scratch.outcome, rng)
             regret += lost
@@ -61,10 +59,10 @@ def play(
             else:
                 withdraw(state, shown, tag)
             step += 1
-        if step < checkpoints[place]:
-            counters[RUN_STEP], counters[RUN_PLACE], scratch.regret[0] = step, place, regret
+        if step < checkpoints[index]:
+            counters[RUN_STEP], counters[RUN_POINT], scratch.regret[0] = step, index, regret
             return False
-        regrets[place] = regret
+        regrets[index] = regret
     return True
 
 

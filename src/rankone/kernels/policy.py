@@ -60,8 +60,6 @@ Kernels of a step are inlined into the loop that plays and count no references t
 make arrays: keep scratch space in the state, or call a helper declared with `rankone.compiling.compiled.kernel`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -21,8 +21,6 @@ choice never changes either. Nobody has to say so, and nobody can forget to.
 Like all kernels of a step they count no references, so they cannot make arrays.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rankone.compiling.dispatch import derived, dispatched, optional

@@ -1,7 +1,5 @@
 """Types of arrays, for every room above."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ One column after the other finds its row, along the cheapest path of rows taken 
 costs at least 0. K columns of L rows take some K^2 L steps at most. Scratch space is the caller's.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

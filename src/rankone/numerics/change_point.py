@@ -18,8 +18,6 @@ those since.
 A history is two arrays, so that a state can hold it: ``history`` (things, `MOST_BUCKETS`, 2) and ``kept`` (things,).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -82,9 +80,9 @@ def _merge(own: Floats, kept: Ints, thing: int) -> None:
             return
         for column in range(2):
             own[first, column] += own[first + 1, column]
-        for place in range(first + 1, kept[thing] - 1):
+        for index in range(first + 1, kept[thing] - 1):
             for column in range(2):
-                own[place, column] = own[place + 1, column]
+                own[index, column] = own[index + 1, column]
         kept[thing] -= 1
         size, end = 2.0 * size, first + 1
 
@@ -126,13 +124,13 @@ def _ratio_misfit(pulls: float, clicks: float, level: float, more: float, more_c
 @noalloc
 def _ratios_misfit(past: Floats, fresh: Floats, level: float, scale: float) -> float:
     """Return the evidence against ratios that stay, if the reference's rates are `scale` times what they seem now."""
-    found = fresh[0, 0] * bernoulli_kl(fresh[0, 1] / fresh[0, 0], scale * level)
+    result = fresh[0, 0] * bernoulli_kl(fresh[0, 1] / fresh[0, 0], scale * level)
     for thing in range(1, len(past)):
         pulls, clicks, levels = past[thing, 0], past[thing, 1], past[thing, 2]
         more, more_clicks, now = fresh[thing, 0], fresh[thing, 1], scale * fresh[thing, 2]
         if levels > 0.0 and now > 0.0:
-            found += _ratio_misfit(pulls, clicks, levels / pulls, more, more_clicks, now / more)
-    return found
+            result += _ratio_misfit(pulls, clicks, levels / pulls, more, more_clicks, now / more)
+    return result
 
 
 @noalloc
@@ -152,10 +150,8 @@ def changed_ratios(past: Floats, fresh: Floats, delta: float) -> bool:
     low, high = math.log(0.2), math.log(min(5.0, _NEARLY / level))
     for _ in range(_NARROWINGS // 2):
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        against_left, against_right = (
-            _ratios_misfit(past, fresh, level, math.exp(left)),
-            _ratios_misfit(past, fresh, level, math.exp(right)),
-        )
+        against_left = _ratios_misfit(past, fresh, level, math.exp(left))
+        against_right = _ratios_misfit(past, fresh, level, math.exp(right))
         evidence = min(evidence, against_left, against_right)
         if against_left < against_right:
             high = right
@@ -170,28 +166,28 @@ def evident_split(history: Floats, kept: Ints, thing: int, enough: float) -> int
     """Return the split, the first bucket after it, with most evidence that a rate has changed; -1: none has enough."""
     own, buckets = history[thing], kept[thing]
     pulls = clicks = more_pulls = more_clicks = 0.0
-    for place in range(buckets):
-        pulls += own[place, BUCKET_PULLS]
-        clicks += own[place, BUCKET_CLICKS]
-    both, mean, found = pulls, clicks / pulls, -1
-    for place in range(buckets - 1, 0, -1):
-        more_pulls += own[place, BUCKET_PULLS]
-        more_clicks += own[place, BUCKET_CLICKS]
-        pulls, clicks = pulls - own[place, BUCKET_PULLS], clicks - own[place, BUCKET_CLICKS]
+    for index in range(buckets):
+        pulls += own[index, BUCKET_PULLS]
+        clicks += own[index, BUCKET_CLICKS]
+    both, mean, result = pulls, clicks / pulls, -1
+    for index in range(buckets - 1, 0, -1):
+        more_pulls += own[index, BUCKET_PULLS]
+        more_clicks += own[index, BUCKET_CLICKS]
+        pulls, clicks = pulls - own[index, BUCKET_PULLS], clicks - own[index, BUCKET_CLICKS]
         apart = clicks / pulls - more_clicks / more_pulls
         # The divergence is at most the squared distance over the variance: most splits need no logarithm.
         if pulls * more_pulls / both * apart * apart <= enough * mean * (1.0 - mean):
             continue
         evidence = rate_evidence(pulls, clicks, more_pulls, more_clicks)
         if evidence > enough:
-            enough, found = evidence, place
-    return found
+            enough, result = evidence, index
+    return result
 
 
 @noalloc
 def changed_rate(history: Floats, kept: Ints, thing: int, delta: float) -> int:
     """Return the split at which the rate of a thing has changed most, at an error of about delta; -1: it has not."""
     pulls = 0.0
-    for place in range(kept[thing]):
-        pulls += history[thing, place, BUCKET_PULLS]
+    for index in range(kept[thing]):
+        pulls += history[thing, index, BUCKET_PULLS]
     return evident_split(history, kept, thing, threshold(pulls, delta))

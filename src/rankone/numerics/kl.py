@@ -9,8 +9,6 @@ each sharp in another corner of the domain. The upper bound is solved for q, the
 their relative precision, down to the smallest numbers there are. A bound closer to 1 than rounding can tell is 1.
 """
 
-from __future__ import annotations
-
 import math
 
 from rankone.compiling.compiled import function, noalloc

@@ -5,11 +5,16 @@ their likelihood under the true rate it is a martingale with mean 1, for any rul
 it ever reaches 1 / a with probability at most a (Ville). Statements that hold however often one looks rest on it.
 """
 
-from __future__ import annotations
-
 import math
 
-from rankone.compiling.compiled import function
+from rankone.compiling.compiled import function, noalloc
+
+
+@noalloc
+def log_mixture(pulls: float, clicks: float) -> float:
+    """Return the logarithm of KT(outcomes)."""
+    misses = pulls - clicks
+    return math.lgamma(clicks + 0.5) + math.lgamma(misses + 0.5) - math.lgamma(pulls + 1.0) - math.log(math.pi)
 
 
 @function
@@ -22,10 +27,9 @@ def mixture_regret(pulls: int, clicks: int) -> float:
     if pulls == 0:
         return 0.0
     rate, misses = clicks / pulls, pulls - clicks
-    mixture = math.lgamma(clicks + 0.5) + math.lgamma(misses + 0.5) - math.lgamma(pulls + 1.0) - math.log(math.pi)
     likelihood = 0.0
     if clicks > 0:
         likelihood += clicks * math.log(rate)
     if misses > 0:
         likelihood += misses * math.log1p(-rate)
-    return likelihood - mixture
+    return likelihood - log_mixture(pulls, clicks)

@@ -1,7 +1,5 @@
 """The exponent of a power law through measured means: a line through the logarithms."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -15,13 +15,11 @@ A `tilt` adds tilt . x to the log-likelihood, which is to add so many clicks to 
 profile of any contrast; `rankone.analysis.product.intervals` reads intervals off that path.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -68,11 +66,9 @@ class Design:
         self.level_shown = _added(self.levels, self.shown[None], self.n_levels)[0]
 
     @classmethod
-    def of(cls, places: Ints, sizes: tuple[int, ...], shown: object, clicked: object) -> Design:
+    def of(cls, cells: Ints, sizes: tuple[int, ...], shown: object, clicked: object) -> Self:
         """Return the design of cells whose levels are numbered in each factor from 0."""
-        return cls(
-            places + starts_of(sizes)[:-1], sizes, np.asarray(shown, np.float64), np.asarray(clicked, np.float64)
-        )
+        return cls(cells + starts_of(sizes)[:-1], sizes, np.asarray(shown, np.float64), np.asarray(clicked, np.float64))
 
     def rates(self, x: Floats) -> Floats:
         """Click rates of the cells."""
@@ -91,11 +87,11 @@ class Design:
             functools.partial(self._curvature, climb),
         )
 
-    def _curvature(self, climb: _Climb) -> Floats:
-        found = self.products(climb.levels, climb.weights()[0])
+    def _curvature(self, climb: "_Climb") -> Floats:
+        result = self.products(climb.levels, climb.weights()[0])
         if self.prior is not None:
-            found.flat[:: self.n_levels + 1] += self.prior
-        return found
+            result.flat[:: self.n_levels + 1] += self.prior
+        return result
 
     def products(self, levels: Ints, weights: Floats) -> Floats:
         """Sums of weights (levels, levels) of the rows in which both come."""
@@ -107,7 +103,7 @@ class Design:
         return total.reshape(size, size)
 
 
-def product_rates(places: Ints, sizes: tuple[int, ...], shown: Ints, clicked: Ints) -> Floats:
+def product_rates(cells: Ints, sizes: tuple[int, ...], shown: Ints, clicked: Ints) -> Floats:
     """Return the likeliest rates (tables, cells) of many tables of the same cells, each with counts of its own.
 
     A level without outcomes could have any value; it gets the average one.
@@ -117,7 +113,7 @@ def product_rates(places: Ints, sizes: tuple[int, ...], shown: Ints, clicked: In
     [[0.4, 0.1, 0.2, 0.05]]
     """
     starts = starts_of(sizes)
-    levels, counts = places + starts[:-1], (np.asarray(shown, np.float64), np.asarray(clicked, np.float64))
+    levels, counts = cells + starts[:-1], (np.asarray(shown, np.float64), np.asarray(clicked, np.float64))
     x, climb, _ = _maximise(levels, sizes, *counts, np.zeros((len(counts[0]), int(starts[-1]))))
     values = np.where(climb.alive, np.exp(x), 0.0)
     seen = _added(levels, counts[0], int(starts[-1])) > 0.0
@@ -137,7 +133,7 @@ def _maximise(
     start: Floats | None = None,
     prior: Floats | None = None,
     cuts: Ints | None = None,
-) -> tuple[Floats, _Climb, Ints]:
+) -> tuple[Floats, "_Climb", Ints]:
     """Return x (tables, levels) at the maximum, how it was found, and cells that keep combinations below 1."""
     starts = starts_of(sizes)
     level_clicks, level_shown = (_added(levels, each, int(starts[-1])) for each in (clicked, shown))
@@ -168,11 +164,11 @@ def _maximise(
 def _above_one(x: Floats, starts: Ints) -> Ints:
     """Combinations of each level with the best ones of the other factors, where they would be clicked too often."""
     best = np.array([begin + int(np.argmax(x[begin:end])) for begin, end in pairwise(starts.tolist())])
-    found = [best]
+    result = [best]
     for factor, (begin, end) in enumerate(pairwise(starts.tolist())):
         over = begin + np.flatnonzero(x[best].sum() - x[best[factor]] + x[begin:end] > 0.0)
-        found += [np.where(np.arange(len(best)) == factor, level, best) for level in over]
-    return np.array(found)
+        result += [np.where(np.arange(len(best)) == factor, level, best) for level in over]
+    return np.array(result)
 
 
 def _sums(index: Ints, numbers: Floats, size: int) -> Floats:
@@ -221,8 +217,8 @@ class _Climb:
     def log_likelihood(self, eta: Floats, barrier: float = _BARRIER) -> Floats:
         """Return it for each table, without tilt and prior; -inf where a rate is not below 1."""
         below = np.log(-np.expm1(np.minimum(eta, -1e-300)))
-        found = (self._clicked * eta + (self._misses + barrier * self._whole) * below).sum(axis=1)
-        return np.where(eta.max(axis=1, initial=-1.0) >= 0.0, -np.inf, found)
+        result = (self._clicked * eta + (self._misses + barrier * self._whole) * below).sum(axis=1)
+        return np.where(eta.max(axis=1, initial=-1.0) >= 0.0, -np.inf, result)
 
     def weights(self) -> Floats:
         """Return what each cell adds to the curvature at the top."""

@@ -4,8 +4,6 @@ A stream's name is a path such as (seed, problem, policy, run). Texts are hashed
 same path gives the same numbers on every machine, with any number of workers, in any order.
 """
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

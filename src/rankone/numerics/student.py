@@ -4,8 +4,6 @@ The tail beyond t is half the regularised incomplete Beta function I_x(v/2, 1/2)
 fraction (Abramowitz, Stegun, 26.5.8 and 26.7.1); the quantile is found by halving.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from statistics import NormalDist

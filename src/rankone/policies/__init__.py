@@ -76,7 +76,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         if name == "__all__":
-            return sorted([*_of_the_package(), *(found.__name__ for found in _CONTRACT)])
+            return sorted([*_of_the_package(), *(each.__name__ for each in _CONTRACT)])
         if name[0].isupper() and name in _of_the_package():  # other names may be files that are being imported
             globals()[name] = _of_the_package()[name]
             return globals()[name]

@@ -5,8 +5,6 @@ repeats history bit for bit, or says where it differs. A live experiment may ste
 also gets the probabilities with which each decision was made.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -43,8 +41,8 @@ class Stretch(NamedTuple):
     def room(cls, layout: Layout, size: int = 0) -> Self:
         """Return room for so many events of decisions laid out so."""
         shown, outcomes = np.zeros((size, layout.shown), np.int64), np.zeros((size, layout.outcome), np.int64)
-        found = cls.of(np.zeros(size, np.int64), shown, np.zeros(size, np.int64), outcomes)
-        return found._replace(context=np.zeros((size, layout.context)))
+        result = cls.of(np.zeros(size, np.int64), shown, np.zeros(size, np.int64), outcomes)
+        return result._replace(context=np.zeros((size, layout.context)))
 
     @classmethod
     def known(cls, pulls: Ints, clicks: Ints, by_segment: bool = False) -> Self:
@@ -58,8 +56,8 @@ class Stretch(NamedTuple):
         pulled, clicked = (np.concatenate([[0], counts[tuple(cells.T)]]) for counts in (pulls, clicks))
         whose = 1 if by_segment else 0
         levels = np.ascontiguousarray(shown[:, whose:])  # another layout would be compiled for anew
-        found = cls.of(what, levels, pulled, clicked[:, None])
-        return found._replace(context=np.ascontiguousarray(shown[:, :whose].astype(np.float64)))
+        result = cls.of(what, levels, pulled, clicked[:, None])
+        return result._replace(context=np.ascontiguousarray(shown[:, :whose].astype(np.float64)))
 
 
 def advance(state: Any, steering: Any, rng: Any, stretch: Any) -> int:
@@ -68,31 +66,31 @@ def advance(state: Any, steering: Any, rng: Any, stretch: Any) -> int:
     `steering` is None where nobody steers: what only the others need is then not even compiled.
     """
     what, shown, tags, outcomes, choice = stretch.what, stretch.shown, stretch.tags, stretch.outcomes, stretch.choice
-    for place in range(len(what)):
-        if what[place] == ASK:
+    for index in range(len(what)):
+        if what[index] == ASK:
             if steering is None:
-                tag = decide(state, stretch.context[place], rng, choice)
+                tag = decide(state, stretch.context[index], rng, choice)
             else:
-                tag = steered_decide(state, steering, stretch.context[place], rng, choice, stretch.crosses[place])
-            live = shown[place, 0] < 0
+                tag = steered_decide(state, steering, stretch.context[index], rng, choice, stretch.crosses[index])
+            live = shown[index, 0] < 0
             if live:
-                tags[place] = tag
-            same = tags[place] == tag
+                tags[index] = tag
+            same = tags[index] == tag
             for part in range(len(choice)):
                 if live:
-                    shown[place, part] = choice[part]
-                same &= shown[place, part] == choice[part]
+                    shown[index, part] = choice[part]
+                same &= shown[index, part] == choice[part]
             if not same:
-                return place
-        elif what[place] == LEARN:
-            learn(state, shown[place], tags[place], outcomes[place])
-        elif what[place] == VOID:
-            withdraw(state, shown[place], tags[place])
-        elif what[place] == PREPARE:
+                return index
+        elif what[index] == LEARN:
+            learn(state, shown[index], tags[index], outcomes[index])
+        elif what[index] == VOID:
+            withdraw(state, shown[index], tags[index])
+        elif what[index] == PREPARE:
             prepare(state, rng)
-        elif what[place] == RECALL:
-            set_context(state, stretch.context[place])
-            relearn(state, shown[place], tags[place], outcomes[place, 0])
+        elif what[index] == RECALL:
+            set_context(state, stretch.context[index])
+            relearn(state, shown[index], tags[index], outcomes[index, 0])
     return len(what)
 
 

@@ -1,7 +1,5 @@
 """One decision at a time: the driver of a policy outside simulation. It runs the very kernels that studies run."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Sequence
@@ -94,19 +92,16 @@ class Agent(Shown):
 
     def _tables(self) -> dict[str, Any]:
         """What the policy says that it has learned, of pairs or of levels; nothing if it does not say."""
-        found = view(self.state)
-        if found is None or not self._pairs:
+        result = view(self.state)
+        if result is None or not self._pairs:
             return {}
         n_rows, n_cols = self.shape
         names: dict[str, list[Any]]
-        if found.about == "pairs":
+        if result.about == "pairs":
             names = {"row": np.arange(n_rows).repeat(n_cols).tolist(), "col": list(range(n_cols)) * n_rows}
         else:
-            names = {
-                "side": ["row"] * n_rows + ["column"] * n_cols,
-                "level": [*range(n_rows), *range(n_cols)],
-            }
-        return {found.about: names | {"outcomes": found.pulls.tolist(), "clicks": found.clicks.tolist()}}
+            names = {"side": ["row"] * n_rows + ["column"] * n_cols, "level": [*range(n_rows), *range(n_cols)]}
+        return {result.about: names | {"outcomes": result.pulls.tolist(), "clicks": result.clicks.tolist()}}
 
     def _shown(self) -> Any:
         return super()._shown() if math.prod(self.shape) <= _MOST_SHOWN else {}

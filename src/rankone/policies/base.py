@@ -1,24 +1,23 @@
 """What a policy is: parameters, a start state, a name; and the registry that turns names into policies."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math
 import typing
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from rankone.errors import InputError
 from rankone.kernels.decision import KINDS, SIZES, DecisionKind, Shape, same_kind
 from rankone.kernels.policy import learn, relearn, syncs
 from rankone.registry import Registry
-from rankone.specs import is_number, parse_settings, value_text, whole_number
+from rankone.specs import Numbers, number_in, one_of, parse_settings, value_text, whole_number
 
 if TYPE_CHECKING:
     from rankone.policies.agent import Agent
 
-_POLICIES: Registry[type[Policy]] = Registry("policy", "policies", "rankone.policies")
+AtLeast0 = Annotated[float, "[0, inf)"]  # a coefficient, a share of what may be any number of times
+_POLICIES: Registry[type["Policy"]] = Registry("policy", "policies", "rankone.policies")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +26,8 @@ class Policy:
 
     A subclass states its `name`, when to use it (`use_when`) and which `decision_kind` it makes, implements `start`,
     and registers kernels for the state that `start` returns (see `rankone.kernels.policy`). Defining the subclass is
-    all the registration there is.
+    all the registration there is. What values a parameter may have is part of its type:
+    ``share: Annotated[float, "[0, 1)"] = 0.1``, the same of int, ``Annotated[str, ("first", "last")]``.
     """
 
     name: ClassVar[str]
@@ -39,14 +39,17 @@ class Policy:
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        if cls.decision_kind not in KINDS:
-            raise InputError(
-                f"{cls.__name__}.decision_kind as one of {', '.join(KINDS)}",
-                cls.decision_kind,
-                "say what it decides on",
-            )
+        one_of(f"{cls.__name__}.decision_kind", cls.decision_kind, KINDS)
         if "name" in cls.__dict__:
             _POLICIES.add(cls.name, cls)
+
+    def __post_init__(self) -> None:
+        kind: Any = type(self)
+        hints = _declared(kind)
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value is not None or field.default is not None:
+                check_parameter(field.name, value, hints[field.name], field.default)
 
     def start(self, *shape: Any, **sizes: Any) -> Any:
         """Return the state before the first decision: a NamedTuple of NumPy arrays.
@@ -68,11 +71,8 @@ class Policy:
     def check_context(self, n_context: int, whose: str) -> None:
         """Refuse to decide by a context where there is none: compiled code would read beyond its end."""
         if n_context == 0 and self.uses_context:
-            got, do = (
-                f"none, and {self.label} looks at it",
-                "choose another policy, or say n_context where there is one",
-            )
-            raise InputError(f"a context from {whose}", got, do)
+            do = "choose another policy, or say n_context where there is one"
+            raise InputError(f"a context from {whose}", f"none, and {self.label} looks at it", do)
 
     @functools.cached_property  # asked for at every live decision
     def label(self) -> str:
@@ -95,18 +95,19 @@ class Policy:
         missing = {name: value for name, value in known.items() if getattr(self, name, 0) is None}
         return dataclasses.replace(self, **missing) if missing else self
 
-    def for_problem(self, *best: Any, **named: Any) -> Self:
+    def for_problem(self, *best: Any) -> Self:
         """Tell a yardstick which decision is best. Policies that have to find it do nothing here."""
         return self
 
     def live(self) -> Self:
         """Return the form in which the policy runs live: the same on average, every step left to chance that can be.
 
-        A step that is certain beforehand supports no comparison with what might have been shown instead.
+        A step that is certain beforehand supports no comparison with what might have been shown instead: a policy with
+        a parameter `coin` tosses it.
         """
-        return self
+        return dataclasses.replace(self, **{"coin": True}) if hasattr(self, "coin") else self
 
-    def agent(self, *shape: int, seed: int | None = 0, **more: Any) -> Agent:
+    def agent(self, *shape: int, seed: int | None = 0, **more: Any) -> "Agent":
         """Return an agent that plays this policy one decision at a time; the arguments are those of `Agent`."""
         from rankone.policies.agent import Agent
 
@@ -132,6 +133,30 @@ class ListPolicy(Policy):
         raise InputError(f"a method _begin(n_items, n_positions) of {type(self).__name__}", "none", do)
 
 
+@functools.cache
+def _declared(policy: Any) -> dict[str, Any]:
+    return typing.get_type_hints(policy, include_extras=True)
+
+
+def check_parameter(name: str, value: Any, hint: Any, default: Any) -> None:
+    """Refuse a value that its type, and the interval or the choices declared with it, do not allow."""
+    allowed = hint.__metadata__[0] if typing.get_origin(hint) is typing.Annotated else None
+    if hint is bool and not isinstance(value, bool):
+        raise InputError(f"{name} as true or false", value, f"write {name}=True, or leave it out")
+    if isinstance(allowed, tuple):
+        one_of(name, value, allowed)
+    elif allowed is not None and hint.__origin__ in (int, int | None):
+        least, most = (float(end) for end in allowed[1:-1].split(","))
+        whole_number(name, value, int(least), int(most) if most < math.inf else most, example=default)
+    elif allowed is not None and hint.__origin__ == Numbers | None:
+        if not isinstance(value, tuple) or not value:
+            raise InputError(f"{name} as numbers, one per position", value, f"try {name}=(1.0, 0.5, 0.3)")
+        for each in value:
+            number_in(name, each, allowed, example=1.0)
+    elif allowed is not None:
+        number_in(name, value, allowed, example=default)
+
+
 def known_policies() -> Mapping[str, type[Policy]]:
     """Every policy by name: those of the package and those the user's own modules define."""
     return _POLICIES.known()
@@ -148,10 +173,10 @@ def as_policy(spec: str | Policy) -> Policy:
     if not isinstance(spec, str):
         raise InputError("a policy or its name", spec, "see `rankone policies` for the names")
     name, _, settings = spec.partition(":")
-    found = _POLICIES.get(name)
-    hints = typing.get_type_hints(found)
-    parameters = {field.name: hints[field.name] for field in dataclasses.fields(found)}
-    return found(**parse_settings(name, settings, parameters))
+    result = _POLICIES.get(name)
+    hints = typing.get_type_hints(result)
+    parameters = {field.name: hints[field.name] for field in dataclasses.fields(result)}
+    return result(**parse_settings(name, settings, parameters))
 
 
 def check_sizes(n_rows: int, n_cols: int) -> None:
@@ -185,18 +210,6 @@ def learns_nothing(state_class: type) -> None:
     learn.register(state_class)(_ignore)
     relearn.register(state_class)(_ignore_known)
     syncs.register(state_class)(_never)
-
-
-def check_c(c: float) -> None:
-    """Refuse a coefficient of log log that is not one."""
-    if not is_number(c) or not 0.0 <= c < math.inf:
-        raise InputError("c as a number of at least 0", c, "use c=0 (in practice) or c=3 (in theory)")
-
-
-def check_coin(coin: bool) -> None:
-    """Refuse a coin that is neither true nor false."""
-    if not isinstance(coin, bool):
-        raise InputError("coin as true or false", coin, "write coin=True, or leave it out")
 
 
 def needed_horizon(policy: Policy, horizon: int | None) -> int:

@@ -3,8 +3,6 @@
 Live experiments ask for them inside compiled code (`chances` of `rankone.kernels.policy`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -59,8 +57,8 @@ def chance_table(agent: Agent) -> Floats | None:
     >>> chance_table(agent).tolist()
     [[0.1, 0.1, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.1, 0.1]]
     """
-    found = _asked(agent, (0,) * len(agent.shape))
-    return None if found is None else found[0]
+    result = _asked(agent, (0,) * len(agent.shape))
+    return None if result is None else result[0]
 
 
 def watch(agent: Agent, steps: int, rates: Floats, seed: int) -> Iterator[tuple[tuple[int, ...], Floats]]:
@@ -72,14 +70,14 @@ def watch(agent: Agent, steps: int, rates: Floats, seed: int) -> Iterator[tuple[
     for _ in range(steps):
         waiting.append(agent.ask())
         shown = waiting[-1].shown
-        found = _asked(agent, shown)
-        if found is None:
+        result = _asked(agent, shown)
+        if result is None:
             return
-        _refuse_wrong(*found, shown, agent.policy.label)
-        yield shown, found[0]
+        _refuse_wrong(*result, shown, agent.policy.label)
+        yield shown, result[0]
         if len(waiting) > _OPEN:
-            told = waiting.pop(int(rng.random() * len(waiting)))
-            agent.tell(told, bool(rng.random() < rates[told.shown]))
+            decision = waiting.pop(int(rng.random() * len(waiting)))
+            agent.tell(decision, bool(rng.random() < rates[decision.shown]))
 
 
 def check_chances(policy: Policy, n_rows: int, n_cols: int) -> None:
@@ -106,7 +104,7 @@ def _refuse_wrong(table: Floats, cross: Floats, shown: tuple[int, ...], label: s
         raise InputError(f"{what} of all {kind}s that sum to 1", f"{table.sum():.6g}", do)
     if table[shown] <= 0.0:
         raise InputError(f"{what} above 0 for what it decided", f"0 for the {kind} {shown}", do)
-    others = [(*shown[:place], slice(None), *shown[place + 1 :]) for place in range(len(shown))]
+    others = [(*shown[:index], slice(None), *shown[index + 1 :]) for index in range(len(shown))]
     wanted = np.concatenate([table[other] for other in others])  # type: ignore[index]
     if not np.allclose(cross, wanted, rtol=1e-6, atol=1e-12):
         raise InputError(f"{what} that are the same whichever decision is asked for", f"{cross} and {wanted}", do)

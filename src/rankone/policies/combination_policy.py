@@ -1,16 +1,16 @@
-"""What policies for any number of factors share: how they start, on which sizes, with which combinations forbidden."""
-
-from __future__ import annotations
+"""What policies for any number of factors share: how they start, on which sizes, with which combinations forbidden;
+and what those that count combinations show to who watches (`view` of the contract)."""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from rankone.errors import InputError
-from rankone.kernels.decision import DecisionKind, check_combinations
-from rankone.numerics.arrays import Ints, Mask
+from rankone.kernels.decision import check_combinations
+from rankone.kernels.policy import View
+from rankone.numerics.arrays import Floats, Ints, Mask
 from rankone.policies.base import Policy
 from rankone.policies.engines.combinations import ANY
 from rankone.specs import whole_number
@@ -26,8 +26,8 @@ class CombinationPolicy(Policy):
     A subclass implements `_begin`.
     """
 
-    decision_kind: ClassVar[DecisionKind] = "combination"
-    supports_forbidden: ClassVar[bool] = True
+    decision_kind = "combination"
+    supports_forbidden = True
 
     def start(self, *sizes: int, forbidden: Any = (), **named: int) -> Any:
         """Return the state before the first decision.
@@ -62,10 +62,10 @@ def checked_sizes(sizes: Sequence[int], named: Mapping[str, int] | None = None) 
             got = ", ".join([*map(str, sizes), *named])
             raise InputError("a size for each factor, or n_rows and n_cols", got, "try start(4, 5, 3)")
         sizes = [taken[name] for name in _NAMES]
-    names = _NAMES if len(sizes) == 2 else [f"levels of factor {place}" for place in range(len(sizes))]
-    found = tuple(whole_number(name, size, example=8) for name, size in zip(names, sizes, strict=True))
-    check_combinations(found)
-    return found
+    names = _NAMES if len(sizes) == 2 else [f"levels of factor {index}" for index in range(len(sizes))]
+    result = tuple(whole_number(name, size, example=8) for name, size in zip(names, sizes, strict=True))
+    check_combinations(result)
+    return result
 
 
 def checked_rules(forbidden: Any, sizes: Sequence[int]) -> Ints:
@@ -88,10 +88,10 @@ def _allowed_of_named(sizes: Ints, rules: Ints) -> Mask:
     if math.prod(shape) > _MOST_NAMED:
         got = f"rules on {' x '.join(str(size) for size in shape if size > 1)} levels"
         raise InputError(f"rules on factors of at most {_MOST_NAMED:,} combinations", got, "forbid fewer factors")
-    found = np.ones(shape, bool)
+    result = np.ones(shape, bool)
     for rule in rules.tolist():
-        found[tuple(slice(None) if level == ANY else level for level in rule)] = False
-    return found
+        result[tuple(slice(None) if level == ANY else level for level in rule)] = False
+    return result
 
 
 def first_allowed(sizes: Ints, rules: Ints) -> int:
@@ -100,8 +100,8 @@ def first_allowed(sizes: Ints, rules: Ints) -> int:
     >>> first_allowed(np.array([2, 2, 9]), np.array([[0, -1, -1], [-1, 0, -1]]))
     27
     """
-    found = np.argwhere(_allowed_of_named(sizes, rules))
-    return int(np.ravel_multi_index(tuple(found[0]), tuple(sizes.tolist()))) if len(found) else -1
+    result = np.argwhere(_allowed_of_named(sizes, rules))
+    return int(np.ravel_multi_index(tuple(result[0]), tuple(sizes.tolist()))) if len(result) else -1
 
 
 def n_allowed(sizes: Ints, rules: Ints) -> int:
@@ -110,8 +110,8 @@ def n_allowed(sizes: Ints, rules: Ints) -> int:
     >>> n_allowed(np.array([2, 2, 9]), np.array([[0, 1, -1]]))
     27
     """
-    found = _allowed_of_named(sizes, rules)
-    return int(found.sum()) * (math.prod(sizes.tolist()) // found.size)
+    result = _allowed_of_named(sizes, rules)
+    return int(result.sum()) * (math.prod(sizes.tolist()) // result.size)
 
 
 def allowed_mask(sizes: Ints, rules: Ints) -> Mask:
@@ -135,3 +135,19 @@ def check_kept(sizes: Ints, name: str) -> None:
         got = f"{' x '.join(map(str, sizes.tolist()))} = {n:,}"
         do = "choose 'uts', which keeps only what was shown"
         raise InputError(f"at most {most:,} combinations for {name}, which keeps counts of each", got, do)
+
+
+def combination_view(state: Any, low: Floats, high: Floats, interval: str, **more: Any) -> View | None:
+    """Return the view of a policy that counts combinations and eliminates none; None where it keeps only some."""
+    if len(getattr(state, "keys", ())):
+        return None
+    left = np.ones(len(state.pulls), bool) & allowed_mask(state.sizes, state.forbidden)
+    about = "pairs" if len(state.sizes) == 2 else "combinations"
+    return View(about, state.pulls.copy(), state.clicks.copy(), low, high, left, interval, **more)
+
+
+def posterior_view(state: Any, **more: Any) -> View | None:
+    """Return the view of a Thompson sampler: Beta(clicks + 1, pulls - clicks + 1) of each combination."""
+    mean = (state.clicks + 1.0) / (state.pulls + 2.0)
+    width = 2.0 * np.sqrt(mean * (1.0 - mean) / (state.pulls + 3.0))
+    return combination_view(state, mean - width, mean + width, "posterior mean ± 2 standard deviations", **more)

@@ -5,9 +5,7 @@ and the order in which outcomes come back may be that of a live experiment: the 
 experiment again in a world where the assumption holds.
 """
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -29,20 +27,9 @@ class Schedule(NamedTuple):
     decision: Ints
 
     @classmethod
-    def at_once(cls, decisions: int) -> Schedule:
+    def at_once(cls, decisions: int) -> Self:
         """Every outcome is known before the next decision."""
         return cls(np.tile([ASK, LEARN], decisions), np.repeat(np.arange(decisions), 2))
-
-    @classmethod
-    def in_batches(cls, decisions: int, size: int) -> Schedule:
-        """Outcomes come when a batch of `size` decisions is complete.
-
-        >>> Schedule.in_batches(3, 2).decision.tolist()
-        [0, 1, 0, 1, 2, 2]
-        """
-        batches = [np.arange(first, min(first + size, decisions)) for first in range(0, decisions, size)]
-        what = [np.repeat([ASK, LEARN], len(batch)) for batch in batches]
-        return cls(np.concatenate(what), np.concatenate([np.tile(batch, 2) for batch in batches]))
 
     def due(self) -> tuple[Ints, Ints]:
         """Return when each decision is due, with its place among those due together, and whether it has an outcome."""

@@ -80,7 +80,7 @@ class PolicySuite(Suite):
         )  # fmt: skip
         expect(
             known_policies().get(getattr(kind, "name", "")) is kind,
-            f"{kind.__name__} under a name", getattr(kind, "name", "none"), 'write name: ClassVar[str] = "my-policy"',
+            f"{kind.__name__} under a name", getattr(kind, "name", "none"), 'write name = "my-policy"',
         )  # fmt: skip
         for policy in (self.policy, *_variants(self.policy)):
             found = as_policy(policy.label)
@@ -184,7 +184,7 @@ class PolicySuite(Suite):
             shape = self.game.certain.shape
             players = [self.ready(shape).agent(*shape, n_context=1) for _ in range(2)]
             shown = [[player.ask([float(number)]).shown for _ in range(20)] for number, player in enumerate(players)]
-            do = "write uses_context: ClassVar[bool] = True"
+            do = "write uses_context = True"
             expect(shown[0] == shown[1], "the same decisions whatever the context is", "others", do)
 
     def test_starts_afresh_on_what_is_known(self) -> None:
@@ -204,6 +204,21 @@ class PolicySuite(Suite):
         if self.learns:
             pairs = self.play(agent, self.horizon, self.game.certain, 11)
             self._expect_found(pairs, "see that `relearn` files outcomes under what was shown")
+
+    def test_takes_an_outcome_in_before_its_first_decision(self) -> None:
+        """A live experiment may start it afresh before any outcome; those of earlier decisions then come first."""
+        if self.game.decision_kind != "pair":
+            return
+        agent, module = self.agent(horizon=self.horizon), type(self.policy).__module__
+        pulls = np.zeros((1, 3, 4) if self.policy.by_segment else (3, 4), np.int64)
+        pulls[..., 1, 2] = 1
+        events = Stretch.known(pulls, pulls, by_segment=self.policy.by_segment)
+        with compile_errors_explained(module):
+            for event in range(len(events.what)):  # first it is laid out, and nothing more
+                one = Stretch._make(array[event : event + 1] for array in events)._replace(choice=events.choice)
+                passed = compiled(advance, module)(agent.state, None, agent.rng, one)
+                expect(passed == 1, "an outcome taken in", "none", "let `prepare` lay out what `relearn` works on")
+        self.play(agent, 300, self.game.mixed, 12)  # within bounds, and to an end
 
     def test_says_how_probable_its_decisions_are(self) -> None:
         """If it says so at all (`chances`): live verdicts rest on it.

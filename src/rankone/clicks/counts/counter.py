@@ -21,7 +21,7 @@ import polars as pl
 from rankone.clicks.logs.sessions import NO_ITEM, NO_OUTCOMES, QUERY, REGION, Bytes, Reading
 from rankone.compiling.compiled import compiled
 from rankone.numerics.arrays import Ints, Mask
-from rankone.numerics.structures.hash_table import HashTable, entry, hash_table, with_room
+from rankone.numerics.structures.hash_tables import HashTable, entry, hash_table, with_room
 
 NUMBERS = ("impressions", "clicks", "examined", "last_clicks")
 

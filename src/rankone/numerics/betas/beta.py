@@ -5,8 +5,6 @@ than a geometric series away from the mode, so we add them from s outwards, on t
 side is the same sum with clicks and misses exchanged). Few pulls need few terms, n pulls some 10 sqrt(n) at worst.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -38,8 +38,6 @@ For a handful of members of whom several win often, plain draws are cheaper; `is
 Exact up to probabilities of e^-46 and the rounding of H (summed afresh every few thousand changes).
 """
 
-from __future__ import annotations
-
 import math
 from collections import namedtuple
 from typing import Any, NamedTuple
@@ -49,7 +47,7 @@ import numpy as np
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import NEVER, draw_beta, log_coefficient, minus_log_cdf
-from rankone.numerics.structures.rekeyable_table import NOBODY, find, rekey, start_chains
+from rankone.numerics.structures.hash_tables import NOBODY, find, rekey, start_chains
 
 # Even steps in the middle, ever finer ones towards 0 (low click rates) and towards 1.
 LEVELS = np.concatenate(
@@ -57,7 +55,7 @@ LEVELS = np.concatenate(
 )
 N_LEVELS = len(LEVELS)
 
-# Columns of `BetaGroups.seats` and `BetaGroups.groups`; the first four are those of `rekeyable_table`.
+# Columns of `BetaGroups.seats` and `BetaGroups.groups`; the first four are those of chains (`hash_tables`).
 GROUP, RANK, _NEXT, _HEAD, MEMBER, SEAT = range(6)
 PULLS, CLICKS, _NEXT, _HEAD, SIZE = range(5)
 # What comes after the levels in `BetaGroups.curves`: the coefficient of a group; exp(-H) at the quick level.
@@ -82,10 +80,8 @@ class BetaGroups(NamedTuple):
     seats: Ints  # (n or more, 6) found by (group, rank in the group); who sits there; and the seat of each member
     groups: Ints  # (slots or more, 5) found by counts; size
     curves: Floats  # (slots + 1, levels + 1) G of each group and, last, `log_coefficient`; last row: H and, last, calm
-    group_counters: (
-        Ints  # (7,) living groups; hand and room; changes since H was summed; quick level, valid until these pulls;
-    )
-    # credit (see `is_cheaper`)
+    group_counters: Ints  # (7,) living groups; hand and room; changes since H was summed; quick level, valid until
+    # these pulls; credit (see `is_cheaper`)
 
 
 def fields_with_beta_groups(*fields: str) -> Any:

@@ -1,7 +1,5 @@
 """The part of a posterior Beta(clicks + 1, pulls - clicks + 1) above a point: how likely it is, and draws from it."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

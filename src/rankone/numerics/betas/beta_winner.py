@@ -22,8 +22,6 @@ Use: a table of groups, `curves_of` it; then, as often as wanted, set the sizes 
 ask for the `win_chance` of each.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -19,8 +19,6 @@ both sides that touch where h has fallen by about 1. Some three draws in four ar
 A *hull* is the array of these five numbers: it can be kept until the counts or the rates change.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -4,8 +4,6 @@ A record is a row of whole numbers; records are ordered by their first two entri
 comes first among those due at the same time.
 """
 
-from __future__ import annotations
-
 from rankone.compiling.compiled import noalloc
 from rankone.numerics.arrays import Ints
 
@@ -28,10 +26,10 @@ def swap(records: Ints, first: int, second: int) -> None:
 @noalloc
 def enter_last(records: Ints, size: int) -> None:
     """Bring the record written at place `size`, behind the `size` there are, to its place."""
-    place = size
-    while place > 0 and is_before(records, place, (place - 1) // 2):
-        swap(records, place, (place - 1) // 2)
-        place = (place - 1) // 2
+    index = size
+    while index > 0 and is_before(records, index, (index - 1) // 2):
+        swap(records, index, (index - 1) // 2)
+        index = (index - 1) // 2
 
 
 @noalloc
@@ -39,12 +37,12 @@ def drop_first(records: Ints, size: int) -> None:
     """Take the earliest of `size` records away; the others are then the first ``size - 1``."""
     last = size - 1
     swap(records, 0, last)
-    place = 0
-    while 2 * place + 1 < last:
-        child = 2 * place + 1
+    index = 0
+    while 2 * index + 1 < last:
+        child = 2 * index + 1
         if child + 1 < last and is_before(records, child + 1, child):
             child += 1
-        if not is_before(records, child, place):
+        if not is_before(records, child, index):
             break
-        swap(records, place, child)
-        place = child
+        swap(records, index, child)
+        index = child

@@ -4,8 +4,6 @@ Node i is the sum of nodes 2i and 2i + 1; the leaves, a power of two of them, ar
 value and finding the owner of a point cost O(log n). Place 0 of the array is unused.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
@@ -22,9 +20,9 @@ def start_sums(count: int) -> Floats:
 
 
 @noalloc
-def set_share(tree: Floats, place: int, value: float) -> None:
+def set_share(tree: Floats, index: int, value: float) -> None:
     """Change one value."""
-    node = (len(tree) >> 1) + place
+    node = (len(tree) >> 1) + index
     tree[node] = value
     while node > 1:
         node >>= 1

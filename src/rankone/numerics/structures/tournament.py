@@ -11,8 +11,6 @@ cost O(log n). The tree is two arrays of length 2n (place 0 is unused)::
         4: .5   5: .2     6: .1   7: .5           leaves: values 0 to 3
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -41,9 +39,9 @@ def start_tournament(values: Floats) -> tuple[Floats, Ints]:
 
 
 @noalloc
-def set_value(best: Floats, ties: Ints, place: int, value: float) -> None:
+def set_value(best: Floats, ties: Ints, index: int, value: float) -> None:
     """Change one value; the walk up stops where nothing changes any more."""
-    node = (len(best) >> 1) + place
+    node = (len(best) >> 1) + index
     best[node] = value
     while node > 1:
         left, right = node & -2, node | 1

@@ -9,8 +9,6 @@ double change are forbidden, nothing but the double change itself leads there, s
 neighbours that may be shown are what a combination *reaches*.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rankone.compiling.compiled import inlined, noalloc
@@ -71,30 +69,39 @@ def relearn_combination(state: Any, shown: Any, pulls: int, clicks: int) -> None
 
 
 @noalloc
-def on_cross(sizes: Ints, centre: int, place: int) -> int:
+def cross_size(sizes: Ints) -> int:
+    """Return how many combinations are on a cross."""
+    size = -len(sizes)
+    for factor in range(len(sizes)):
+        size += sizes[factor]
+    return size
+
+
+@noalloc
+def on_cross(sizes: Ints, centre: int, index: int) -> int:
     """Return the combination at a place, from 0, of a cross."""
     if len(sizes) == 2:  # as above
         n_cols = sizes[1]
         row = centre // n_cols
         col = centre - row * n_cols
-        if place < n_cols - 1:
-            return centre - col + place + (place >= col)
-        place -= n_cols - 1
-        return (place + (place >= row)) * n_cols + col
+        if index < n_cols - 1:
+            return centre - col + index + (index >= col)
+        index -= n_cols - 1
+        return (index + (index >= row)) * n_cols + col
     rest, stride = centre, 1
     for factor in range(len(sizes) - 1, -1, -1):
         size = sizes[factor]
         above = rest // size
         own = rest - above * size
-        if place < size - 1:
-            return centre + (place + (place >= own) - own) * stride
-        place -= size - 1
+        if index < size - 1:
+            return centre + (index + (index >= own) - own) * stride
+        index -= size - 1
         rest, stride = above, stride * size
     return centre
 
 
 @noalloc
-def place_on_cross(sizes: Ints, centre: int, number: int) -> int:
+def position_on_cross(sizes: Ints, centre: int, number: int) -> int:
     """Return the place of a combination on a cross, -1 if it is not there."""
     if len(sizes) == 2:  # as above
         n_cols = sizes[1]
@@ -103,18 +110,18 @@ def place_on_cross(sizes: Ints, centre: int, number: int) -> int:
         if row == own_row:
             return col - (col > own_col) if col != own_col else -1
         return n_cols - 1 + row - (row > own_row) if col == own_col else -1
-    found, before = -1, 0
+    result, before = -1, 0
     for factor in range(len(sizes) - 1, -1, -1):
         size = sizes[factor]
         above, centre_above = number // size, centre // size
         level, own = number - above * size, centre - centre_above * size
         if level != own:
-            if found >= 0:
+            if result >= 0:
                 return -1
-            found = before + level - (level > own)
+            result = before + level - (level > own)
         before += size - 1
         number, centre = above, centre_above
-    return found
+    return result
 
 
 @noalloc
@@ -131,13 +138,19 @@ def is_forbidden(sizes: Ints, rules: Ints, number: int) -> bool:
     return False
 
 
+@inlined
+def may_show(state: Any, number: int) -> bool:
+    """Tell whether no rule of a state forbids a combination."""
+    return len(state.forbidden) == 0 or not is_forbidden(state.sizes, state.forbidden, number)
+
+
 @noalloc
-def _same_factor(sizes: Ints, place: int, other: int) -> bool:
+def _same_factor(sizes: Ints, index: int, other: int) -> bool:
     """Tell whether two places of a cross, the smaller first, change the same factor."""
     for factor in range(len(sizes) - 1, -1, -1):
-        if place < sizes[factor] - 1:
+        if index < sizes[factor] - 1:
             return other < sizes[factor] - 1
-        place -= sizes[factor] - 1
+        index -= sizes[factor] - 1
         other -= sizes[factor] - 1
     return False
 
@@ -145,26 +158,24 @@ def _same_factor(sizes: Ints, place: int, other: int) -> bool:
 @noalloc
 def gather_reach(sizes: Ints, rules: Ints, centre: int, reach: Ints) -> int:
     """Fill in what a combination reaches; return how many that are. Places that are forbidden wait at the far end."""
-    found, waiting, cross = 0, 0, -len(sizes)
-    for factor in range(len(sizes)):
-        cross += sizes[factor]
-    for place in range(cross):
-        number = on_cross(sizes, centre, place)
+    count, waiting = 0, 0
+    for index in range(cross_size(sizes)):
+        number = on_cross(sizes, centre, index)
         if is_forbidden(sizes, rules, number):
             waiting += 1
-            reach[len(reach) - waiting] = place
+            reach[len(reach) - waiting] = index
         else:
-            reach[found] = number
-            found += 1
+            reach[count] = number
+            count += 1
     for one in range(waiting):
         for other in range(one + 1, waiting):
             first, second = reach[len(reach) - 1 - one], reach[len(reach) - 1 - other]
             if not _same_factor(sizes, first, second):
                 both = on_cross(sizes, centre, first) + on_cross(sizes, centre, second) - centre
                 if not is_forbidden(sizes, rules, both):
-                    reach[found] = both
-                    found += 1
-    return found
+                    reach[count] = both
+                    count += 1
+    return count
 
 
 def room_to_reach(sizes: Ints, rules: Ints) -> int:
@@ -200,17 +211,17 @@ def is_asked_for(sizes: Ints, shown: Any, number: int) -> bool:
 @noalloc
 def add_chance(sizes: Ints, shown: Any, cross: Any, number: int, chance: float) -> None:
     """Add to the probability of a combination, wherever `chances` is asked for it."""
-    changed, place, first = 0, -1, len(cross)
+    changed, index, first = 0, -1, len(cross)
     for factor in range(len(sizes) - 1, -1, -1):
         rest = number // sizes[factor]
         level = number - rest * sizes[factor]
         first -= sizes[factor]
         if level != shown[factor]:
             changed += 1
-            place = first + level
+            index = first + level
         number = rest
     if changed == 1:
-        cross[place] += chance
+        cross[index] += chance
     elif changed == 0:
         first = 0
         for factor in range(len(sizes)):

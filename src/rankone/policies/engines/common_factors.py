@@ -6,14 +6,12 @@ differ in one factor which is not common, as long as that is better. Then it is 
 every gamma-th time the leader, else the largest draw of the leader and these neighbours.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.numerics.betas.beta import draw_beta
 from rankone.policies.engines.combinations import add_chance, clear_chances, is_forbidden
-from rankone.policies.engines.draw_chances import add_winner_of
+from rankone.policies.engines.draw_chances import add_winner_of, counts_of
 from rankone.policies.engines.unimodal import LEADER_CHAMPION, mean_at
 
 
@@ -39,12 +37,12 @@ def level_of(sizes: Any, number: int, factor: int) -> int:
 @noalloc
 def with_common(sizes: Any, number: int, like: int, common: int) -> int:
     """Return a combination with the levels of another one in the common factors."""
-    found, stride = 0, 1
+    result, stride = 0, 1
     for factor in range(len(sizes) - 1, -1, -1):
         whose = like if (common >> factor) & 1 else number
-        found += (whose // stride) % sizes[factor] * stride
+        result += (whose // stride) % sizes[factor] * stride
         stride *= sizes[factor]
-    return found
+    return result
 
 
 @noalloc
@@ -70,9 +68,9 @@ def lead_with(state: Any, like: int, common: int, near: Any) -> tuple[int, int]:
     leader = with_common(state.sizes, top_of(state), like, common)
     while True:
         count, best = gather_near(state, leader, common, near), leader
-        for place in range(count):
-            if mean_at(state, near[place]) > mean_at(state, best):
-                best = near[place]
+        for index in range(count):
+            if mean_at(state, near[index]) > mean_at(state, best):
+                best = near[index]
         if best == leader:
             return leader, count
         leader = best
@@ -82,10 +80,10 @@ def lead_with(state: Any, like: int, common: int, near: Any) -> tuple[int, int]:
 def draw_near(state: Any, leader: int, near: Any, count: int, rng: Any) -> int:
     """Return the largest draw of the leader and those near it."""
     winner, largest = leader, draw_beta(state.pulls[leader], state.clicks[leader], rng)
-    for place in range(count):
-        draw = draw_beta(state.pulls[near[place]], state.clicks[near[place]], rng)
+    for index in range(count):
+        draw = draw_beta(state.pulls[near[index]], state.clicks[near[index]], rng)
         if draw > largest:
-            winner, largest = near[place], draw
+            winner, largest = near[index], draw
     return winner
 
 
@@ -96,7 +94,4 @@ def near_chances(state: Any, leader: int, common: int, near: Any, forced: float,
     add_chance(state.sizes, shown, cross, leader, forced)
     if forced < 1.0:
         count = gather_near(state, leader, common, near)
-        add_winner_of(
-            near, count + 1, state.pulls, state.clicks, state.keys, state.table, state.sizes, 1.0 - forced, 0.0, 0,
-            False, shown, cross,
-        )  # fmt: skip
+        add_winner_of(near, count + 1, counts_of(state), 1.0 - forced, 0.0, 0, False, shown, cross)

@@ -1,26 +1,24 @@
 """How probable a decision of Thompson sampling was: who draws the largest (by `rankone.numerics.betas.beta_winner`).
 
-These kernels take a few arrays and not the state: a state of many arrays takes long to compile.
+These kernels take `Counts` and not the state: a state of many arrays takes long to compile.
 """
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankone.compiling.compiled import kernel, noalloc
+from rankone.compiling.compiled import inlined, kernel, noalloc
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta_winner import GROUP_CLICKS, GROUP_PULLS, GROUP_SIZE, compare, curves_of, win_chance
-from rankone.numerics.structures.rekeyable_table import NOBODY
-from rankone.numerics.structures.slots import NO_SLOT, number_at, slot_of
+from rankone.numerics.structures.hash_tables import NO_SLOT, NOBODY, number_at, slot_of
 from rankone.policies.engines.combinations import (
     add_chance,
     clear_chances,
     count_changes,
+    cross_size,
     gather_reach,
     is_asked_for,
-    is_forbidden,
+    may_show,
 )
 from rankone.policies.engines.ruled_out import show_chance
 
@@ -29,25 +27,42 @@ MEMBER_GROUP, GROUP_SLOT = range(3, 5)
 _SPREAD = 1_000_003  # an odd multiplier: counts that differ little land in slots far apart
 
 
+class Counts(NamedTuple):
+    """What of a state the draws depend on: counts by slot, how to find a slot, and which combinations there are."""
+
+    pulls: Ints
+    clicks: Ints
+    keys: Ints
+    table: Ints
+    sizes: Ints
+    forbidden: Ints
+
+
+@inlined
+def counts_of(state: Any) -> Counts:
+    """Return the counts of a state with a leader."""
+    return Counts(state.pulls, state.clicks, state.keys, state.table, state.sizes, state.forbidden)
+
+
 @noalloc
 def _members(sizes: Ints, rules: Ints, leader: int, members: Ints) -> int:
     """Fill in the leader and its cross, first those with another level of the first factor; return how many."""
     if len(rules) > 0:
-        found = gather_reach(sizes, rules, leader, members)
-        members[found] = leader
-        return found + 1
-    stride, found = 1, 0
+        count = gather_reach(sizes, rules, leader, members)
+        members[count] = leader
+        return count + 1
+    stride, count = 1, 0
     for factor in range(1, len(sizes)):
         stride *= sizes[factor]
     for factor in range(len(sizes)):
         own = (leader // stride) % sizes[factor]
         for level in range(sizes[factor]):
             if level != own or factor == 0:
-                members[found] = leader + (level - own) * stride
-                found += 1
+                members[count] = leader + (level - own) * stride
+                count += 1
         if factor + 1 < len(sizes):
             stride //= sizes[factor + 1]
-    return found
+    return count
 
 
 @kernel
@@ -57,9 +72,9 @@ def _start_table(n_members: int) -> Ints:
     while size < 2 * n_members:
         size *= 2
     table = np.empty((5, size), np.int64)
-    for place in range(size):
-        table[MEMBER_GROUP, place] = table[GROUP_SLOT, place] = NOBODY
-        table[GROUP_SIZE, place] = 0
+    for index in range(size):
+        table[MEMBER_GROUP, index] = table[GROUP_SLOT, index] = NOBODY
+        table[GROUP_SIZE, index] = 0
     return table
 
 
@@ -80,71 +95,67 @@ def _group_of(table: Ints, n_groups: int, pulls: int, clicks: int) -> int:
 
 
 @noalloc
-def _counted_group(
-    table: Ints, n_groups: int, pulls: Ints, clicks: Ints, keys: Ints, slots: Ints, combination: int
-) -> int:
+def _counted_group(table: Ints, n_groups: int, counts: Counts, combination: int) -> int:
     """Return the group of a combination's counts."""
-    slot = slot_of(keys, slots, combination)
-    return (
-        _group_of(table, n_groups, pulls[slot], clicks[slot]) if slot != NO_SLOT else _group_of(table, n_groups, 0, 0)
-    )
+    slot = slot_of(counts.keys, counts.table, combination)
+    if slot == NO_SLOT:
+        return _group_of(table, n_groups, 0, 0)
+    return _group_of(table, n_groups, counts.pulls[slot], counts.clicks[slot])
 
 
 @kernel
-def add_largest_draws(
-    pulls: Ints, clicks: Ints, keys: Ints, slots: Ints, sizes: Ints, rules: Ints, room: int, leaders: Floats,
-    drawing: int, shown: Any, cross: Any,
-) -> None:  # fmt: skip
+def add_largest_draws(counts: Counts, room: int, leaders: Floats, drawing: int, shown: Any, cross: Any) -> None:
     """Add the probabilities of the decision if one of these leads and the largest draw on its cross decides.
 
     `leaders` has the combinations and, in its second row, the weight of each.
     """
-    most = 1 - len(sizes)
-    for factor in range(len(sizes)):
-        most += sizes[factor]
-    members = np.empty(most + room + 1, np.int64)
-    table = _start_table(len(members) * drawing if len(keys) > 0 else min(len(pulls), len(members) * drawing))
+    sizes, rules = counts.sizes, counts.forbidden
+    members = np.empty(cross_size(sizes) + room + 2, np.int64)
+    most = len(members) * drawing
+    table = _start_table(most if len(counts.keys) > 0 else min(len(counts.pulls), most))
     n_groups: Any = np.int64(0)  # a plain 0 would be compiled for on its own
-    for place in range(drawing):
-        for step in range(_members(sizes, rules, int(leaders[0, place]), members)):
-            group = _counted_group(table, n_groups, pulls, clicks, keys, slots, members[step])
+    for index in range(drawing):
+        for step in range(_members(sizes, rules, int(leaders[0, index]), members)):
+            group = _counted_group(table, n_groups, counts, members[step])
             n_groups = max(n_groups, group + 1)
     curves = curves_of(table, n_groups)
-    for place in range(drawing):
-        count = _members(sizes, rules, int(leaders[0, place]), members)
+    for index in range(drawing):
+        count = _members(sizes, rules, int(leaders[0, index]), members)
         for group in range(n_groups):
             table[GROUP_SIZE, group] = 0
         for step in range(count):
-            group = _counted_group(table, n_groups, pulls, clicks, keys, slots, members[step])
+            group = _counted_group(table, n_groups, counts, members[step])
             table[MEMBER_GROUP, step] = group
             table[GROUP_SIZE, group] += 1
         compare(table, n_groups, curves)
         for step in range(count):
             if is_asked_for(sizes, shown, members[step]):
                 chance = win_chance(curves, table[MEMBER_GROUP, step])
-                add_chance(sizes, shown, cross, members[step], leaders[1, place] * chance)
+                add_chance(sizes, shown, cross, members[step], leaders[1, index] * chance)
 
 
 @kernel
 def fill_cross_draws(
-    pulls: Ints, clicks: Ints, led: Ints, keys: Ints, slots: Ints, first: int, end: int, best: float, last: int,
-    gamma: int, coin: int, sizes: Ints, rules: Ints, room: int, shown: Any, cross: Any,
-) -> None:  # fmt: skip
-    """Fill in the probabilities of UTS. The leaders are those from first to end with the best mean.
+    counts: Counts, among: Any, led: Ints, last: int, every: Any, room: int, shown: Any, cross: Any
+) -> None:
+    """Fill in the probabilities of UTS.
 
-    Who led last has been counted for this decision already; gamma and coin are UTS's own. Counts are found by slot.
+    The leaders are `among` these: the slots from first to end with the best mean. Who led last has been counted for
+    this decision already; every: UTS's own gamma and coin.
     """
+    (first, end, best), (gamma, coin) = among, every
+    pulls, clicks, keys, sizes, rules = counts.pulls, counts.clicks, counts.keys, counts.sizes, counts.forbidden
     leaders = np.empty((2, end - first))
     n_leaders: Any = np.int64(0)
     clear_chances(cross)
     for slot in range(first, end):
         leads = (clicks[slot] / pulls[slot] if pulls[slot] > 0 else -1.0) == best
-        if leads and not (len(rules) > 0 and is_forbidden(sizes, rules, number_at(keys, slot))):
+        if leads and may_show(counts, number_at(keys, slot)):
             leaders[0, n_leaders] = slot
             n_leaders += 1
     drawing: Any = np.int64(0)  # a plain 0 would be compiled for on its own
-    for place in range(n_leaders):
-        slot = int(leaders[0, place])
+    for index in range(n_leaders):
+        slot = int(leaders[0, index])
         forced = 1.0 if (led[slot] + (slot != last)) % gamma == 0 else 0.0
         if coin:
             forced = 1.0 / gamma
@@ -156,24 +167,31 @@ def fill_cross_draws(
             leaders[1, drawing] = (1.0 - forced) / n_leaders
             drawing += 1
     if drawing > 0:
-        add_largest_draws(pulls, clicks, keys, slots, sizes, rules, room, leaders, drawing, shown, cross)
+        add_largest_draws(counts, room, leaders, drawing, shown, cross)
 
 
 @kernel
 def add_winner_of(
-    members: Ints, count: int, pulls: Ints, clicks: Ints, keys: Ints, slots: Ints, sizes: Ints, weight: float,
-    best: float, step: int, alone: bool, shown: Any, cross: Any,
-) -> float:  # fmt: skip
+    members: Ints,
+    count: int,
+    counts: Counts,
+    weight: float,
+    best: float,
+    step: int,
+    alone: bool,
+    shown: Any,
+    cross: Any,
+) -> float:
     """Add, times a weight, the probabilities of the decision if the largest draw of these members decides.
 
     Return the probability that the winner is not shown (`rankone.policies.engines.ruled_out`; with a `best` of 0 it
     always is). `alone`: what `cross` has already is what happens otherwise, and is weighted here.
     """
-    table = _start_table(count)
+    table, sizes = _start_table(count), counts.sizes
     n_groups: Any = np.int64(0)  # a plain 0 would be compiled for on its own
-    for place in range(count):
-        group = _counted_group(table, n_groups, pulls, clicks, keys, slots, members[place])
-        table[MEMBER_GROUP, place] = group
+    for index in range(count):
+        group = _counted_group(table, n_groups, counts, members[index])
+        table[MEMBER_GROUP, index] = group
         table[GROUP_SIZE, group] += 1
         n_groups = max(n_groups, group + 1)
     curves = curves_of(table, n_groups)
@@ -186,11 +204,11 @@ def add_winner_of(
     if alone:
         for level in range(len(cross)):
             cross[level] *= 1.0 - weight + weight * passed_over
-    for place in range(count):
-        if is_asked_for(sizes, shown, members[place]):
-            group = table[MEMBER_GROUP, place]
+    for index in range(count):
+        if is_asked_for(sizes, shown, members[index]):
+            group = table[MEMBER_GROUP, index]
             shows = show_chance(table[GROUP_PULLS, group], table[GROUP_CLICKS, group], best, step)
-            add_chance(sizes, shown, cross, members[place], weight * shows * win_chance(curves, group))
+            add_chance(sizes, shown, cross, members[index], weight * shows * win_chance(curves, group))
     return passed_over
 
 
@@ -199,10 +217,11 @@ def add_all_draws(
     pulls: Ints, clicks: Ints, sizes: Ints, rules: Ints, weight: float, best: float, step: int, shown: Any, cross: Any
 ) -> None:
     """Mix in, with a weight, the probabilities of the decision if the largest draw of all combinations decides."""
+    own = np.empty(0, np.int64)  # slots are the combinations' numbers
+    counts = Counts(pulls, clicks, own, own, sizes, rules)
     members, count = np.empty(len(pulls), np.int64), 0
     for number in range(len(pulls)):
-        if len(rules) == 0 or not is_forbidden(sizes, rules, number):
+        if may_show(counts, number):
             members[count] = number
             count += 1
-    own = np.empty(0, np.int64)  # slots are the combinations' numbers
-    add_winner_of(members, count, pulls, clicks, own, own, sizes, weight, best, step, True, shown, cross)
+    add_winner_of(members, count, counts, weight, best, step, True, shown, cross)

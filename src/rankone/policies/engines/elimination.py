@@ -16,9 +16,11 @@ Where the pseudo-code is silent:
   levels, tagged as filler;
 * when one level of each factor remains the choice is settled; at the horizon nothing special happens: sweeps go on;
 * ties for the best lower bound are broken at random; a void decision leaves its level with one pull less.
-"""
 
-from __future__ import annotations
+Most decisions are certain, as a sweep plays its levels one after another with the partners drawn at its beginning. What
+is left to `chance` are these partners, and ties where outcomes are waited for. Eliminations, and the partners that an
+opening stage of rank1elim-kl-anytime lays down, count as made before the decision that they come with.
+"""
 
 import math
 from collections.abc import Callable
@@ -33,6 +35,7 @@ from rankone.kernels.policy import (
     Race,
     View,
     adopt,
+    chance,
     decide,
     defeats,
     learn,
@@ -43,7 +46,7 @@ from rankone.kernels.policy import (
     view,
     withdraw,
 )
-from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.arrays import Floats, Ints, starts_of
 
 State = TypeVar("State")
 
@@ -73,7 +76,7 @@ class SweepState(NamedTuple):
 
 def start_levels(sizes: Ints) -> dict[str, Ints]:
     """Return the fields of a state before anything happened: every level remains."""
-    first = np.concatenate([[0], np.cumsum(sizes)])
+    first = starts_of(sizes)
     pulls, clicks = np.zeros((2, first[-1]), np.int64)
     return {
         "defeated_by": np.arange(first[-1]),
@@ -122,8 +125,8 @@ def eliminate(state: Any, rng: Any) -> None:
         first = state.first[factor]
         last = first + state.left[factor]
         best, ties, winner = -math.inf, 0, 0
-        for place in range(first, last):
-            level = remaining[place]
+        for index in range(first, last):
+            level = remaining[index]
             lower, _ = bounds(state, level)
             ties = 1 if lower > best else ties + (lower == best)
             if lower >= best and rng.random() * ties < 1.0:
@@ -133,8 +136,8 @@ def eliminate(state: Any, rng: Any) -> None:
             if upper <= best:
                 defeated_by[level] = winner
         state.left[factor] = 0
-        for place in range(first, last):
-            level = remaining[place]
+        for index in range(first, last):
+            level = remaining[index]
             if defeated_by[level] == level:
                 remaining[first + state.left[factor]] = level
                 state.left[factor] += 1
@@ -160,8 +163,8 @@ def find_leading(state: Any, rng: Any) -> None:
     for factor in range(len(state.sizes)):
         first = state.first[factor]
         best, ties = -1.0, 0
-        for place in range(first, first + state.left[factor]):
-            level = state.remaining[place]
+        for index in range(first, first + state.left[factor]):
+            level = state.remaining[index]
             mean = state.clicks[level] / (state.pulls[level] + (state.pulls[level] == 0))
             ties = 1 if mean > best else ties + (mean == best)
             if mean >= best and rng.random() * ties < 1.0:
@@ -184,8 +187,8 @@ def _decide(state: SweepState, context: Any, rng: Any, shown: Any) -> int:
     counters, levels = state.counters, state.shown_last
     if counters[SWEEP_TO_GO] == 0 and counters[SWEEP_OPEN] == 0:
         close_stage(state, rng)
-    place = counters[SWEEP_POSITION]
-    if place == 0 and one_combination_left(state):  # levels leave between sweeps only
+    index = counters[SWEEP_POSITION]
+    if index == 0 and one_combination_left(state):  # levels leave between sweeps only
         for factor in range(len(state.sizes)):
             levels[factor] = state.remaining[state.first[factor]]
         show(state, SURE, shown)
@@ -195,25 +198,25 @@ def _decide(state: SweepState, context: Any, rng: Any, shown: Any) -> int:
         show(state, LEADING, shown)
         return FILLER
     factor, n_factors = counters[SWEEP_FACTOR], len(state.sizes)
-    if place == 0:  # lines 12-13 and 17-18: the same partners for the whole sweep
+    if index == 0:  # lines 12-13 and 17-18: the same partners for the whole sweep
         for other in range(n_factors):
             if other != factor:
                 drawn = state.first[other] + int(rng.random() * state.sizes[other])
                 levels[other] = state.defeated_by[drawn]
-    levels[factor] = state.remaining[state.first[factor] + place]
+    levels[factor] = state.remaining[state.first[factor] + index]
     counters[SWEEP_LAST] = factor
     counters[SWEEP_OPEN] += 1
-    show(state, DRAWN if place == 0 else SURE, shown)
+    show(state, DRAWN if index == 0 else SURE, shown)
     tag = n_factors * counters[SWEEP_STAGE] + factor
-    place += 1
-    if place == state.left[factor]:
-        place = 0
+    index += 1
+    if index == state.left[factor]:
+        index = 0
         factor += 1
         if factor == n_factors:
             factor = 0
             counters[SWEEP_TO_GO] -= 1
         counters[SWEEP_FACTOR] = factor
-    counters[SWEEP_POSITION] = place
+    counters[SWEEP_POSITION] = index
     return tag
 
 
@@ -279,3 +282,50 @@ def view_of_levels(state: Any) -> View:
     low, high = np.array([bounds(state, level) for level in range(len(levels))]).T
     left = state.defeated_by == levels
     return View("levels", state.pulls.copy(), state.clicks.copy(), low, high, left, "confidence interval")
+
+
+@dispatched
+def partner_share(state: Any, factor: int, level: int) -> float:
+    """Probability that a level of a factor is drawn as a partner of a sweep."""
+    raise NotImplementedError
+
+
+@partner_share.register(SweepState)
+def _partner_share(state: SweepState, factor: int, level: int) -> float:
+    """Return the share of the draws that lead to this level, be it directly or because it defeated who was drawn."""
+    drawn = 0
+    for other in range(state.first[factor], state.first[factor + 1]):
+        drawn += state.defeated_by[other] == level
+    return drawn / state.sizes[factor]
+
+
+@noalloc
+def leading_share(state: Any, factor: int, level: int) -> float:
+    """Return the probability that `find_leading` finds this level of a factor."""
+    first = state.first[factor]
+    best, tied, its = -1.0, 0, -2.0
+    for index in range(first, first + state.left[factor]):
+        other = state.remaining[index]
+        mean = state.clicks[other] / (state.pulls[other] + (state.pulls[other] == 0))
+        tied = 1 if mean > best else tied + (mean == best)
+        best = max(best, mean)
+        if other == level:
+            its = mean
+    return 1.0 / tied if its == best else 0.0
+
+
+def sweep_chance(state: Any, shown: Any) -> float:
+    """`chance` of a policy that sweeps."""
+    how, result = state.counters[SWEEP_HOW], 1.0
+    for factor in range(len(state.sizes)):
+        level = state.first[factor] + shown[factor]
+        if how == LEADING:
+            result *= leading_share(state, factor, level)
+        elif how == SURE or factor == state.counters[SWEEP_LAST]:
+            result *= level == state.shown_last[factor]
+        elif result > 0.0:
+            result *= partner_share(state, factor, level)
+    return result
+
+
+chance.register(SweepState)(sweep_chance)

@@ -5,35 +5,32 @@ units that grow by 1 / gamma at each outcome, and only the unit is (`scale`). Wi
 kept in a ring; when a new one comes, the oldest is taken back.
 """
 
-from __future__ import annotations
-
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
-from rankone.errors import InputError
 from rankone.kernels.policy import View, decide, learn, relearn, view
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
-from rankone.policies.beliefs import posterior_view
-from rankone.policies.combination_policy import CombinationPolicy, check_kept
+from rankone.policies.combination_policy import CombinationPolicy, check_kept, posterior_view
 from rankone.policies.engines.combinations import (
-    is_forbidden,
+    cross_size,
     learn_combination,
+    may_show,
     number_of,
     on_cross,
     record_outcome,
     write_levels,
 )
-from rankone.specs import is_number, whole_number
 
 FORGET_SCALE, FORGET_GAMMA = range(2)
 FORGET_NEXT, FORGET_FULL = range(2)
 _TINY = 1e-100
 _FORCED = 2  # every so many times that it leads, the leader is shown without a draw: UTS's gamma
-_MOST_KEPT = 10_000_000
+Discount = Annotated[float, "(0, 1)"]
+Window = Annotated[int, "[1, 10000000]"]
 
 
 class ForgettingState(NamedTuple):
@@ -53,12 +50,6 @@ class ForgettingPolicy(CombinationPolicy):
     """Base of the policies: says its class of state; has the parameter `gamma`, a discount, or `window`."""
 
     state_class: ClassVar[type[ForgettingState]]
-
-    def __post_init__(self) -> None:
-        gamma = getattr(self, "gamma", 0.5)
-        if not is_number(gamma) or not 0.0 < gamma < 1.0:
-            raise InputError("gamma as a discount between 0 and 1", gamma, "try gamma=0.9997")
-        whole_number("window", getattr(self, "window", 1), least=1, most=_MOST_KEPT, example=10_000)
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> ForgettingState:
         check_kept(sizes, self.name)
@@ -81,14 +72,14 @@ def _record_outcome(state: ForgettingState, combination: int, reward: int) -> No
     pulls[combination] += 1.0 / scale[FORGET_SCALE]
     clicks[combination] += reward / scale[FORGET_SCALE]
     if len(state.ring) > 0:
-        place = at[FORGET_NEXT]
+        index = at[FORGET_NEXT]
         if at[FORGET_FULL] == len(state.ring):
-            pulls[state.ring[place, 0]] -= 1.0
-            clicks[state.ring[place, 0]] -= state.ring[place, 1]
+            pulls[state.ring[index, 0]] -= 1.0
+            clicks[state.ring[index, 0]] -= state.ring[index, 1]
         else:
             at[FORGET_FULL] += 1
-        state.ring[place, 0], state.ring[place, 1] = combination, reward
-        at[FORGET_NEXT] = place + 1 if place + 1 < len(state.ring) else 0
+        state.ring[index, 0], state.ring[index, 1] = combination, reward
+        at[FORGET_NEXT] = index + 1 if index + 1 < len(state.ring) else 0
 
 
 @noalloc
@@ -97,12 +88,6 @@ def draw_of(state: ForgettingState, combination: int, rng: Any) -> float:
     unit = state.scale[FORGET_SCALE]
     clicks = state.clicks[combination] * unit
     return draw_beta(max(state.pulls[combination] * unit, clicks), clicks, rng)
-
-
-@noalloc
-def may_show(state: ForgettingState, combination: int) -> bool:
-    """Tell whether a combination is not forbidden."""
-    return len(state.forbidden) == 0 or not is_forbidden(state.sizes, state.forbidden, combination)
 
 
 @noalloc
@@ -143,11 +128,9 @@ def unimodal_step(state: ForgettingState, rng: Any) -> int:
         return leader
     if len(state.forbidden) > 0:
         return largest_draw(state, rng)
-    winner, largest, cross = leader, draw_of(state, leader, rng), -len(state.sizes)
-    for factor in range(len(state.sizes)):
-        cross += state.sizes[factor]
-    for place in range(cross):
-        combination = on_cross(state.sizes, leader, place)
+    winner, largest = leader, draw_of(state, leader, rng)
+    for index in range(cross_size(state.sizes)):
+        combination = on_cross(state.sizes, leader, index)
         draw = draw_of(state, combination, rng)
         if draw > largest:
             winner, largest = combination, draw
@@ -180,8 +163,8 @@ learn.register(ForgettingState)(learn_combination)
 @relearn.register(ForgettingState)
 def _relearn(state: ForgettingState, shown: Any, pulls: int, clicks: int) -> None:
     combination = number_of(state.sizes, shown)
-    for place in range(pulls):  # clicks evenly among them, as when they came is not known
-        record_outcome(state, combination, (place + 1) * clicks // pulls - place * clicks // pulls)
+    for index in range(pulls):  # clicks evenly among them, as when they came is not known
+        record_outcome(state, combination, (index + 1) * clicks // pulls - index * clicks // pulls)
 
 
 @view.register(ForgettingState)

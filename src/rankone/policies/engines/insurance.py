@@ -7,8 +7,6 @@ leader's levels, and lets the combinations of the two draw: a *plane* through th
 of two levels wherever it is, and none of three that are good only together; M is then what lies in all planes.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -17,8 +15,8 @@ import numpy as np
 from rankone.compiling.compiled import kernel, noalloc
 from rankone.numerics.arrays import Ints
 from rankone.numerics.betas.beta import draw_beta
-from rankone.policies.engines.combinations import is_forbidden
-from rankone.policies.engines.draw_chances import add_winner_of
+from rankone.policies.engines.combinations import may_show
+from rankone.policies.engines.draw_chances import Counts, add_winner_of
 from rankone.policies.engines.unimodal import clicks_of, pulls_of
 
 MOST_INSURED = 200  # combinations
@@ -48,17 +46,17 @@ def share_at(share: float, insured: float, step: int) -> float:
 
 
 @noalloc
-def in_plane(sizes: Ints, leader: int, one: int, other: int, place: int) -> int:
+def in_plane(sizes: Ints, leader: int, one: int, other: int, index: int) -> int:
     """Return the combination at a place of the plane of two factors, the first of them before the other."""
-    stride, found = 1, leader
+    stride, result = 1, leader
     for factor in range(len(sizes) - 1, -1, -1):
         own = (leader // stride) % sizes[factor]
         if factor == other:
-            found += (place % sizes[other] - own) * stride
+            result += (index % sizes[other] - own) * stride
         elif factor == one:
-            found += (place // sizes[other] - own) * stride
+            result += (index // sizes[other] - own) * stride
         stride *= sizes[factor]
-    return found
+    return result
 
 
 @noalloc
@@ -70,9 +68,9 @@ def draw_in_plane(state: Any, leader: int, rng: Any) -> int:
         other += 1
     one, other = min(one, other), max(one, other)
     winner, largest = leader, -1.0
-    for place in range(sizes[one] * sizes[other]):
-        combination = in_plane(sizes, leader, one, other, place)
-        if len(state.forbidden) > 0 and is_forbidden(sizes, state.forbidden, combination):
+    for index in range(sizes[one] * sizes[other]):
+        combination = in_plane(sizes, leader, one, other, index)
+        if not may_show(state, combination):
             continue
         draw = draw_beta(pulls_of(state, combination), clicks_of(state, combination), rng)
         if draw > largest:
@@ -81,16 +79,12 @@ def draw_in_plane(state: Any, leader: int, rng: Any) -> int:
 
 
 @kernel
-def add_planes(
-    pulls: Ints, clicks: Ints, keys: Ints, slots: Ints, sizes: Ints, rules: Ints, leader: int, weight: float,
-    best: float, step: int, shown: Any, cross: Any,
-) -> float:  # fmt: skip
+def add_planes(counts: Counts, leader: int, weight: float, best: float, step: int, shown: Any, cross: Any) -> float:
     """Add, times a weight, the probabilities of an insurance step in the planes through a leader.
 
     Return the probability that it shows nothing, as what it drew is ruled out.
     """
-    passed_over = 0.0
-    most = 0
+    sizes, passed_over, most = counts.sizes, 0.0, 0
     for one in range(len(sizes)):
         for other in range(one + 1, len(sizes)):
             most = max(most, sizes[one] * sizes[other])
@@ -99,13 +93,11 @@ def add_planes(
     for one in range(len(sizes)):
         for other in range(one + 1, len(sizes)):
             count = 0
-            for place in range(sizes[one] * sizes[other]):
-                combination = in_plane(sizes, leader, one, other, place)
-                if len(rules) == 0 or not is_forbidden(sizes, rules, combination):
+            for index in range(sizes[one] * sizes[other]):
+                combination = in_plane(sizes, leader, one, other, index)
+                if may_show(counts, combination):
                     members[count] = combination
                     count += 1
-            left_out = add_winner_of(
-                members, count, pulls, clicks, keys, slots, sizes, each, best, step, False, shown, cross
-            )
+            left_out = add_winner_of(members, count, counts, each, best, step, False, shown, cross)
             passed_over += left_out * 2.0 / (len(sizes) * (len(sizes) - 1))
     return passed_over

@@ -5,17 +5,14 @@ the same probability; given who leads, a policy says how it spreads the decision
 (`spread`). What a decision has changed since then, who led and how often, is taken back while this is worked out.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import optional
-from rankone.numerics.structures.rekeyable_table import NOBODY
-from rankone.numerics.structures.slots import number_at
-from rankone.policies.engines.combinations import add_chance, clear_chances, is_forbidden
+from rankone.numerics.structures.hash_tables import NOBODY, number_at
+from rankone.policies.engines.combinations import add_chance, clear_chances, may_show
 from rankone.policies.engines.unimodal import (
     LEADER_ALL,
     LEADER_CHAMPION,
@@ -34,8 +31,8 @@ _MANY = 4096  # combinations
 def best_score(state: Any, leader: int) -> tuple[float, int]:
     """Return the highest score on the leader's cross, and how many pairs have it."""
     best, tied = score(state, leader, leader, -np.inf, None), 1
-    for place in range(reached(state, leader)):
-        value = score(state, leader, rival(state, leader, place), -np.inf, None)
+    for index in range(reached(state, leader)):
+        value = score(state, leader, rival(state, leader, index), -np.inf, None)
         if value > best:
             best, tied = value, 1
         elif value == best:
@@ -48,8 +45,8 @@ def spread_over_best(state: Any, leader: int, weight: float, shown: Any, cross: 
     """Share a weight evenly among the pairs of the cross with the highest score, as `best_on_cross` draws one."""
     best, tied = best_score(state, leader)
     others = reached(state, leader)
-    for place in range(others + 1):
-        combination = rival(state, leader, place) if place < others else leader
+    for index in range(others + 1):
+        combination = rival(state, leader, index) if index < others else leader
         if score(state, leader, combination, -np.inf, None) == best:
             add_chance(state.sizes, shown, cross, combination, weight / tied)
 
@@ -87,13 +84,6 @@ def leaders_among(state: Any) -> tuple[int, int, float, float]:
     return 0, end, best, 1.0 / (state.ties[1] + (mean == best))
 
 
-@noalloc
-def never_leads(state: Any, slot: int) -> bool:
-    """Tell whether a slot that ties with others before the first outcome is that of a forbidden combination."""
-    forbidden = state.forbidden
-    return len(forbidden) > 0 and is_forbidden(state.sizes, forbidden, number_at(state.keys, slot))
-
-
 def leader_chances(state: Any, shown: Any, cross: Any) -> bool:
     """`chances` of a policy with a leader and scores without randomness; `spread` may be registered."""
     if nothing_known(state):
@@ -104,7 +94,7 @@ def leader_chances(state: Any, shown: Any, cross: Any) -> bool:
     if last != NOBODY:
         state.led[last] -= 1
     for leader in range(first, end):
-        if mean_at(state, leader) == best and not never_leads(state, leader):
+        if mean_at(state, leader) == best and may_show(state, number_at(state.keys, leader)):
             state.led[leader] += 1
             spread(state, number_at(state.keys, leader), weight, shown, cross)
             state.led[leader] -= 1

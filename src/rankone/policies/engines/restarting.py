@@ -5,8 +5,6 @@ been counted and says how much has to be forgotten. The largest index is chosen,
 comes first. A share of the decisions goes to all pairs in turn or at random, so that a change of any of them is seen.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
@@ -18,15 +16,8 @@ from rankone.compiling.dispatch import dispatched
 from rankone.errors import InputError
 from rankone.kernels.policy import View, decide, learn, relearn, view
 from rankone.numerics.arrays import Floats, Ints
-from rankone.policies.beliefs import combination_view
-from rankone.policies.combination_policy import check_kept
-from rankone.policies.engines.combinations import (
-    is_forbidden,
-    learn_combination,
-    number_of,
-    record_outcome,
-    write_levels,
-)
+from rankone.policies.combination_policy import check_kept, combination_view
+from rankone.policies.engines.combinations import learn_combination, may_show, number_of, record_outcome, write_levels
 from rankone.specs import whole_number
 
 State = TypeVar("State")
@@ -94,27 +85,27 @@ def forget(state: RestartState, combination: int) -> None:
 def explored_now(state: RestartState, step: int) -> int:
     """Return the pair whose turn it is to be explored, -1 if it is none's: all in turn, once in a period."""
     period = int(state.constants[0])
-    place = step % period if period > 0 else len(state.pulls)
-    if place >= len(state.pulls):
+    position = step % period if period > 0 else len(state.pulls)
+    if position >= len(state.pulls):
         return -1
-    return place if len(state.forbidden) == 0 or not is_forbidden(state.sizes, state.forbidden, place) else -1
+    return position if may_show(state, position) else -1
 
 
 @noalloc
 def largest_index(state: Any, step: int, rng: Any) -> int:
     """Return the pair with the largest index, ties at random."""
-    found, best, tied = 0, -1.0, 0
+    result, best, tied = 0, -1.0, 0
     for combination in range(len(state.pulls)):
-        if len(state.forbidden) > 0 and is_forbidden(state.sizes, state.forbidden, combination):
+        if not may_show(state, combination):
             continue
         value = index_of(state, combination, step) if state.pulls[combination] > 0 else math.inf
         if value > best:
-            found, best, tied = combination, value, 1
+            result, best, tied = combination, value, 1
         elif value == best:
             tied += 1
             if rng.random() * tied < 1.0:
-                found = combination
-    return found
+                result = combination
+    return result
 
 
 @decide.register(RestartState)

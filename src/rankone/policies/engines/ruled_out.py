@@ -9,8 +9,6 @@ draws it shows it in one case of twenty only; otherwise a step of the policy fol
 So what was ruled out by bad luck comes back: as t grows, and in the twentieth case.
 """
 
-from __future__ import annotations
-
 import math
 
 from rankone.compiling.compiled import noalloc

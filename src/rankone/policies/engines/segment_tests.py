@@ -16,8 +16,6 @@ for another level than the reference (`prefers`), that ratio of likelihoods is t
 States have counts `pulls` and `clicks`, (parts, combinations), `sizes`, and scratch space `sums`, (levels, 3).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -114,11 +112,11 @@ def differs(state: Any, segment: int, group: int, member: bool) -> tuple[float, 
             sums[level, 2] += noise
     odds, first, loudest, loud = 0.0, 0, 0, -1.0
     for factor in range(len(sizes)):
-        found = _odds_of_factor(state, first, first + sizes[factor])
-        odds += PRIOR_ODDS / len(sizes) * found
+        result = _odds_of_factor(state, first, first + sizes[factor])
+        odds += PRIOR_ODDS / len(sizes) * result
         first += sizes[factor]
-        if found > loud:
-            loudest, loud = factor, found
+        if result > loud:
+            loudest, loud = factor, result
     return probability(odds), loudest
 
 
@@ -147,14 +145,14 @@ def _to_reference(state: Any, part: int, factor: int, level: int, reference: int
 @noalloc
 def prefers(state: Any, factor: int, segment: int, reference: int) -> float:
     """Return by how much a segment's outcomes speak for another level of a factor: a ratio of likelihoods."""
-    found = 0.0
+    result = 0.0
     for level in range(state.sizes[factor]):
         if level != reference:
             value, variance, clicks = _to_reference(state, segment, factor, level, reference)
             if value > 0.0:
                 evidence = min(0.5 * value * value / variance, _MOST)
-                found = max(found, math.exp(evidence) / math.sqrt(1.0 + clicks))
-    return found
+                result = max(result, math.exp(evidence) / math.sqrt(1.0 + clicks))
+    return result
 
 
 @noalloc

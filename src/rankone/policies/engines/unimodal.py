@@ -20,8 +20,6 @@ number; beyond, combinations get slots as their first outcomes come, and there i
 (`rankone.kernels.policy`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
@@ -33,15 +31,14 @@ from rankone.compiling.dispatch import dispatched
 from rankone.kernels.policy import ANY_NUMBER, View, decide, grown, room, view
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.kl import bernoulli_kl, kl_upper
-from rankone.numerics.structures.rekeyable_table import NOBODY
-from rankone.numerics.structures.slots import NO_SLOT, give_slot, number_at, slot_of, start_slots
+from rankone.numerics.structures.hash_tables import NO_SLOT, NOBODY, give_slot, number_at, slot_of, start_slots
 from rankone.numerics.structures.tournament import draw_best, set_value, start_tournament
-from rankone.policies.beliefs import combination_view, posterior_view
-from rankone.policies.combination_policy import allowed_mask, first_allowed, most_kept
+from rankone.policies.combination_policy import allowed_mask, combination_view, first_allowed, most_kept, posterior_view
 from rankone.policies.engines.combinations import (
     gather_reach,
     is_forbidden,
     learns_combinations,
+    may_show,
     on_cross,
     record_outcome,
     room_to_reach,
@@ -177,9 +174,9 @@ def reached(state: LeaderState, leader: int) -> int:
 
 
 @inlined
-def rival(state: LeaderState, leader: int, place: int) -> int:
+def rival(state: LeaderState, leader: int, index: int) -> int:
     """Return one of the combinations that are compared with the leader; ask `reached` first."""
-    return on_cross(state.sizes, leader, place) if len(state.forbidden) == 0 else state.reach[place]
+    return on_cross(state.sizes, leader, index) if len(state.forbidden) == 0 else state.reach[index]
 
 
 @dispatched
@@ -191,17 +188,17 @@ def score(state: Any, leader: int, combination: int, best: float, rng: Any) -> f
 @noalloc
 def best_on_cross(state: Any, leader: int, rng: Any) -> int:
     """Return the combination with the highest score among the leader and its cross, ties at random."""
-    found, tied, best = leader, 1, score(state, leader, leader, -np.inf, rng)
-    for place in range(reached(state, leader)):
-        combination = rival(state, leader, place)
+    result, tied, best = leader, 1, score(state, leader, leader, -np.inf, rng)
+    for index in range(reached(state, leader)):
+        combination = rival(state, leader, index)
         value = score(state, leader, combination, best, rng)
         if value > best:
-            found, tied, best = combination, 1, value
+            result, tied, best = combination, 1, value
         elif value == best:
             tied += 1
             if rng.random() * tied < 1.0:
-                found = combination
-    return found
+                result = combination
+    return result
 
 
 @noalloc
@@ -230,7 +227,7 @@ def _record_outcome(state: LeaderState, combination: int, clicked: int) -> None:
     slot = slot_of(state.keys, state.table, combination)
     if slot == NO_SLOT:
         slot = new_slot(state, combination)
-    if slot == NO_SLOT or (len(state.forbidden) and is_forbidden(state.sizes, state.forbidden, combination)):
+    if slot == NO_SLOT or not may_show(state, combination):
         return
     state.pulls[slot] += 1
     state.clicks[slot] += clicked
@@ -248,7 +245,7 @@ def forget_leaders(state: LeaderState) -> None:
     champion = state.counters[LEADER_CHAMPION]
     for slot in range(len(state.pulls)):
         state.pulls[slot] = state.clicks[slot] = state.led[slot] = 0
-        if slot != champion and not (len(state.forbidden) and is_forbidden(state.sizes, state.forbidden, slot)):
+        if slot != champion and may_show(state, slot):
             set_value(state.best, state.ties, slot, _NO_OUTCOME)
 
 
@@ -288,19 +285,19 @@ def _copy_slots(numbers: Any, keys: Any, table: Any) -> None:
         give_slot(keys, table, numbers[slot], slot)
 
 
-def _scores_of(state: Any, leader: int, found: Floats, rng: Any) -> None:
-    found[leader] = score(state, leader, leader, -np.inf, rng)
-    for place in range(reached(state, leader)):
-        combination = rival(state, leader, place)
-        found[combination] = score(state, leader, combination, -np.inf, rng)
+def _scores_of(state: Any, leader: int, result: Floats, rng: Any) -> None:
+    result[leader] = score(state, leader, leader, -np.inf, rng)
+    for index in range(reached(state, leader)):
+        combination = rival(state, leader, index)
+        result[combination] = score(state, leader, combination, -np.inf, rng)
 
 
 def cross_scores(state: Any) -> Floats:
     """Return the score of the champion and of its cross, for those who watch; others have none."""
-    champion, found = int(state.counters[LEADER_CHAMPION]), np.full(len(state.pulls), np.nan)
+    champion, result = int(state.counters[LEADER_CHAMPION]), np.full(len(state.pulls), np.nan)
     if len(state.keys) == 0 and state.led[champion] > 0:
-        compiled(_scores_of, type(state).__module__)(state, champion, found, np.random.default_rng(0))
-    return found
+        compiled(_scores_of, type(state).__module__)(state, champion, result, np.random.default_rng(0))
+    return result
 
 
 def leader_of(state: Any) -> int:

@@ -24,22 +24,19 @@ these are nearly the same; above, the model is wrong, and nothing assures that t
 (`docs/more-than-two-factors.md` says what was measured).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
 from rankone.errors import InputError
 from rankone.kernels.policy import decide, learn, relearn
-from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.arrays import Floats, Ints, starts_of
 from rankone.policies.combination_policy import CombinationPolicy, first_allowed
-from rankone.policies.engines.combinations import ANY, is_forbidden, number_of, write_levels
-from rankone.specs import is_number
+from rankone.policies.engines.combinations import ANY, may_show, number_of, write_levels
 
 _MOST_WEIGHTS = 2_000  # the square root of their covariance then takes 32 megabytes
 _MOST_NAMED = 10_000  # combinations of the factors that rules name: all are gone through where the best is forbidden
@@ -77,20 +74,12 @@ class GLMThompson(CombinationPolicy):
     """
 
     pairs: bool = False
-    base: float = 0.05
-    name: ClassVar[str] = "glm-thompson"
-    use_when: ClassVar[str] = (
-        "a baseline for many combinations clicked below a tenth of the time; at higher rates its model is wrong"
-    )
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.pairs, bool):
-            raise InputError("pairs as true or false", self.pairs, "write pairs=True, or leave it out")
-        if not is_number(self.base) or not 0.0 < self.base < 1.0:
-            raise InputError("base as a click rate between 0 and 1", self.base, "write base=0.05, or leave it out")
+    base: Annotated[float, "(0, 1)"] = 0.05
+    name = "glm-thompson"
+    use_when = "a baseline for many combinations clicked below a tenth of the time; at higher rates its model is wrong"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> GLMState:
-        n_factors, first = len(sizes), 1 + np.concatenate([[0], np.cumsum(sizes)])
+        n_factors, first = len(sizes), 1 + starts_of(sizes)
         first_pair, weights = np.zeros((n_factors, n_factors), np.int64), int(first[-1])
         if self.pairs:
             for one, other in itertools.combinations(range(n_factors), 2):
@@ -101,10 +90,8 @@ class GLMThompson(CombinationPolicy):
             raise InputError(f"at most {_MOST_WEIGHTS:,} effects for {self.name}", f"{weights:,}", do)
         named = (forbidden != ANY).any(axis=0)
         if not self.pairs and (count := math.prod(sizes[named].tolist())) > _MOST_NAMED:
-            raise InputError(
-                f"rules whose factors have at most {_MOST_NAMED:,} combinations together for {self.name}", f"{count:,}",
-                "let rules name fewer factors, or choose 'uts'",
-            )  # fmt: skip
+            expected = f"rules whose factors have at most {_MOST_NAMED:,} combinations together for {self.name}"
+            raise InputError(expected, f"{count:,}", "let rules name fewer factors, or choose 'uts'")
         mean, spread = np.zeros(weights), np.full(weights, _OF_PAIR)
         mean[0], spread[0], spread[1 : first[-1]] = math.log(self.base / (1.0 - self.base)), _OF_INTERCEPT, _OF_LEVEL
         n_features = 1 + n_factors + (n_factors * (n_factors - 1) // 2 if self.pairs else 0)
@@ -125,12 +112,6 @@ class GLMThompson(CombinationPolicy):
 
 
 @noalloc
-def may_be_shown(state: GLMState, levels: Any) -> bool:
-    """Tell whether no rule forbids a combination."""
-    return len(state.forbidden) == 0 or not is_forbidden(state.sizes, state.forbidden, number_of(state.sizes, levels))
-
-
-@noalloc
 def pair_weight(state: GLMState, one: int, level: int, other: int, its: int) -> int:
     """Return the place of the weight of two levels, of any two factors."""
     if one < other:
@@ -142,13 +123,13 @@ def pair_weight(state: GLMState, one: int, level: int, other: int, its: int) -> 
 def draw_weights(state: GLMState, rng: Any) -> None:
     """Draw all weights from their posterior."""
     z, n = state.along[0], len(state.mean)
-    for place in range(n):
-        z[place] = rng.standard_normal()
-    for place in range(n):
-        total = state.mean[place]
+    for index in range(n):
+        z[index] = rng.standard_normal()
+    for index in range(n):
+        total = state.mean[index]
         for other in range(n):
-            total += state.root[place, other] * z[other]
-        state.drawn[place] = total
+            total += state.root[index, other] * z[other]
+        state.drawn[index] = total
 
 
 @noalloc
@@ -170,7 +151,7 @@ def find_best_levels(state: GLMState, levels: Any) -> None:
         for level in range(1, state.sizes[factor]):
             if state.drawn[state.first[factor] + level] > state.drawn[state.first[factor] + levels[factor]]:
                 levels[factor] = level
-    if may_be_shown(state, levels):
+    if may_show(state, number_of(state.sizes, levels)):
         return
     tried, largest, more = state.best[1], -math.inf, True
     for factor in range(len(state.sizes)):
@@ -179,7 +160,7 @@ def find_best_levels(state: GLMState, levels: Any) -> None:
         worth = 0.0
         for factor in range(len(state.sizes)):
             worth += state.drawn[state.first[factor] + tried[factor]]
-        if worth > largest and may_be_shown(state, tried):
+        if worth > largest and may_show(state, number_of(state.sizes, tried)):
             largest = worth
             for factor in range(len(state.sizes)):
                 levels[factor] = tried[factor]
@@ -197,7 +178,7 @@ def draw_start(state: GLMState, rng: Any, levels: Any) -> None:
     for _ in range(_TRIES):
         for factor in range(len(state.sizes)):
             levels[factor] = int(rng.random() * state.sizes[factor])
-        if may_be_shown(state, levels):
+        if may_show(state, number_of(state.sizes, levels)):
             return
     write_levels(state.sizes, state.instead[0], levels)
 
@@ -212,16 +193,16 @@ def climb(state: GLMState, levels: Any) -> float:
         for level in range(state.sizes[factor]):
             worth = level_worth(state, levels, factor, level)
             levels[factor] = level
-            if worth > largest and may_be_shown(state, levels):
+            if worth > largest and may_show(state, number_of(state.sizes, levels)):
                 best, largest = level, worth
         levels[factor] = best
         same = same + 1 if best == own else 1
         factor = 0 if factor + 1 == len(state.sizes) else factor + 1
     total = 0.0
-    for place in range(len(state.sizes)):
-        total += state.drawn[state.first[place] + levels[place]]
-        for other in range(place):
-            total += state.drawn[pair_weight(state, place, levels[place], other, levels[other])]
+    for index in range(len(state.sizes)):
+        total += state.drawn[state.first[index] + levels[index]]
+        for other in range(index):
+            total += state.drawn[pair_weight(state, index, levels[index], other, levels[other])]
     return total
 
 
@@ -246,21 +227,21 @@ def _decide(state: GLMState, context: Any, rng: Any, shown: Any) -> int:
 def solve(mean: float, variance: float, pulls: int, clicks: int) -> float:
     """Return e with ``e = mean + variance * (clicks - pulls * sigma(e))``: Newton's method, kept within bounds."""
     low, high = mean - variance * (pulls - clicks), mean + variance * clicks
-    found = min(max(mean, low), high)
+    result = min(max(mean, low), high)
     for _ in range(_STEPS):
-        rate = 1.0 / (1.0 + math.exp(-found))
-        off = found - mean - variance * (clicks - pulls * rate)
+        rate = 1.0 / (1.0 + math.exp(-result))
+        off = result - mean - variance * (clicks - pulls * rate)
         if off > 0.0:
-            high = found
+            high = result
         else:
-            low = found
-        step = found - off / (1.0 + variance * pulls * rate * (1.0 - rate))
+            low = result
+        step = result - off / (1.0 + variance * pulls * rate * (1.0 - rate))
         if not low < step < high:
             step = 0.5 * (low + high)
-        if abs(step - found) <= 1e-12 * (1.0 + abs(found)):
+        if abs(step - result) <= 1e-12 * (1.0 + abs(result)):
             return step
-        found = step
-    return found
+        result = step
+    return result
 
 
 @noalloc
@@ -285,27 +266,27 @@ def record_outcomes(state: GLMState, shown: Any, pulls: int, clicks: int) -> Non
     features, n, count = state.features, len(state.mean), len(state.features)
     back, moved = state.along[0], state.along[1]
     mean = variance = 0.0
-    for place in range(count):
-        mean += state.mean[features[place]]
-    for place in range(n):
-        back[place] = 0.0
+    for index in range(count):
+        mean += state.mean[features[index]]
+    for index in range(n):
+        back[index] = 0.0
         for feature in range(count):
-            back[place] += state.root[features[feature], place]
-        variance += back[place] * back[place]
+            back[index] += state.root[features[feature], index]
+        variance += back[index] * back[index]
     if variance <= 0.0:
         return
-    found = solve(mean, variance, pulls, clicks)
-    rate = 1.0 / (1.0 + math.exp(-found))
+    result = solve(mean, variance, pulls, clicks)
+    rate = 1.0 / (1.0 + math.exp(-result))
     shrunk = (1.0 - 1.0 / math.sqrt(1.0 + pulls * rate * (1.0 - rate) * variance)) / variance
-    for place in range(n):
+    for index in range(n):
         total = 0.0
         for other in range(n):
-            total += state.root[place, other] * back[other]
-        moved[place] = total
-    for place in range(n):
-        state.mean[place] += moved[place] * (found - mean) / variance
+            total += state.root[index, other] * back[other]
+        moved[index] = total
+    for index in range(n):
+        state.mean[index] += moved[index] * (result - mean) / variance
         for other in range(n):
-            state.root[place, other] -= shrunk * moved[place] * back[other]
+            state.root[index, other] -= shrunk * moved[index] * back[other]
 
 
 @learn.register(GLMState)

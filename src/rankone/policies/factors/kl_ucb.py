@@ -4,24 +4,27 @@ After t decisions, choose the pair with the largest ``max{q : pulls * d(mean, q)
 without an outcome comes first. c = 3 in the theorem, c = 0 in practice (the default); log log t counts as 0 while
 log t < 1. Ties go to the pair chosen longest ago, and among pairs never chosen to a random one.
 
-`engines.indices.index_race` finds that pair without computing every index; ``tests/oracles/plain_indices.py`` computes
+`engines.index_race` finds that pair without computing every index; ``tests/oracles/plain_indices.py`` computes
 them.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rankone.numerics.arrays import Ints
 from rankone.numerics.kl import bernoulli_kl
-from rankone.policies.base import check_c
+from rankone.policies.base import AtLeast0
 from rankone.policies.combination_policy import CombinationPolicy, check_kept
-from rankone.policies.engines.indices import index_policies  # noqa: F401  registers choosing and learning
-from rankone.policies.engines.indices.index_groups import IndexState, start_race
-from rankone.policies.engines.indices.index_race import exploration_level, index_at, index_slope, level_needed
-from rankone.policies.engines.indices.kl_index import kl_index, kl_level, kl_slope
+from rankone.policies.engines.index_groups import IndexState, start_race
+from rankone.policies.engines.index_race import (
+    exploration_level,
+    index_at,
+    index_slope,
+    kl_index,
+    kl_level,
+    kl_slope,
+    level_needed,
+)
 
 
 class KLUCBState(IndexState):
@@ -39,12 +42,9 @@ class KLUCB(CombinationPolicy):
     'kl-ucb:c=3'
     """
 
-    name: ClassVar[str] = "kl-ucb"
-    use_when: ClassVar[str] = "pairs that need not be rank-1, with a guarantee; outcomes at once"
-    c: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_c(self.c)
+    name = "kl-ucb"
+    use_when = "pairs that need not be rank-1, with a guarantee; outcomes at once"
+    c: AtLeast0 = 0.0
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> KLUCBState:
         check_kept(sizes, self.name)

@@ -7,19 +7,17 @@ improve only in the company of others. In 5 to 30 % of the runs on harder proble
 (`docs/more-than-two-factors.md`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankone.compiling.compiled import inlined
 from rankone.kernels.policy import View, decide, learn, relearn, view
-from rankone.numerics.arrays import Ints
+from rankone.numerics.arrays import Ints, starts_of
 from rankone.numerics.betas.beta import draw_beta
 from rankone.policies.combination_policy import CombinationPolicy, first_allowed
-from rankone.policies.engines.combinations import is_forbidden, number_of, write_levels
+from rankone.policies.engines.combinations import may_show, number_of, write_levels
 
 _TRIES = 50
 
@@ -43,13 +41,14 @@ class PerFactor(CombinationPolicy):
     'per-factor'
     """
 
-    name: ClassVar[str] = "per-factor"
-    use_when: ClassVar[str] = "a warning: what is often built by hand; in 5 to 30 % of runs it never finds the best"
+    name = "per-factor"
+    use_when = "a warning: what is often built by hand; in 5 to 30 % of runs it never finds the best"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> PerFactorState:
         pulls, clicks = np.zeros((2, sizes.sum()), np.int64)
-        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        return PerFactorState(pulls, clicks, sizes, first, forbidden, np.array([first_allowed(sizes, forbidden)]))
+        return PerFactorState(
+            pulls, clicks, sizes, starts_of(sizes)[:-1], forbidden, np.array([first_allowed(sizes, forbidden)])
+        )
 
 
 @decide.register(PerFactorState)
@@ -58,11 +57,11 @@ def _decide(state: PerFactorState, context: Any, rng: Any, shown: Any) -> int:
         for factor in range(len(state.sizes)):
             largest = -1.0
             for level in range(state.sizes[factor]):
-                place = state.first[factor] + level
-                draw = draw_beta(state.pulls[place], state.clicks[place], rng)
+                index = state.first[factor] + level
+                draw = draw_beta(state.pulls[index], state.clicks[index], rng)
                 if draw > largest:
                     largest, shown[factor] = draw, level
-        if len(state.forbidden) == 0 or not is_forbidden(state.sizes, state.forbidden, number_of(state.sizes, shown)):
+        if may_show(state, number_of(state.sizes, shown)):
             return 0
     write_levels(state.sizes, state.instead[0], shown)
     return 0
@@ -71,9 +70,9 @@ def _decide(state: PerFactorState, context: Any, rng: Any, shown: Any) -> int:
 @inlined
 def _count(state: PerFactorState, shown: Any, pulls: int, clicks: int) -> None:
     for factor in range(len(state.sizes)):
-        place = state.first[factor] + shown[factor]
-        state.pulls[place] += pulls
-        state.clicks[place] += clicks
+        index = state.first[factor] + shown[factor]
+        state.pulls[index] += pulls
+        state.clicks[index] += clicks
 
 
 @learn.register(PerFactorState)

@@ -7,11 +7,9 @@ Where that is cheaper the draws are not made one by one (`largest_draw`): `ranko
 the winner with the same law. The pair pulled most is the one held out of the crowd.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -29,13 +27,12 @@ from rankone.numerics.betas.beta_maximum import (
     replace,
     start_beta_groups,
 )
-from rankone.numerics.structures.rekeyable_table import NOBODY
-from rankone.policies.beliefs import posterior_view
-from rankone.policies.combination_policy import CombinationPolicy, check_kept
+from rankone.numerics.structures.hash_tables import NOBODY
+from rankone.policies.combination_policy import CombinationPolicy, check_kept, posterior_view
 from rankone.policies.engines.combinations import (
     clear_chances,
-    is_forbidden,
     learns_combinations,
+    may_show,
     record_outcome,
     write_levels,
 )
@@ -57,8 +54,8 @@ class Thompson(CombinationPolicy):
     'thompson'
     """
 
-    name: ClassVar[str] = "thompson"
-    use_when: ClassVar[str] = "pairs that need not be rank-1; any horizon, late outcomes"
+    name = "thompson"
+    use_when = "pairs that need not be rank-1; any horizon, late outcomes"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> ThompsonState:
         check_kept(sizes, self.name)
@@ -73,7 +70,7 @@ def largest_draw(state: Any, rng: Any) -> int:
     """Let every pair draw, one by one; return the pair with the largest draw."""
     winner, largest = 0, -1.0
     for combination in range(len(state.pulls)):
-        if len(state.forbidden) > 0 and is_forbidden(state.sizes, state.forbidden, combination):
+        if not may_show(state, combination):
             continue
         draw = draw_beta(state.pulls[combination], state.clicks[combination], rng)
         if draw > largest:

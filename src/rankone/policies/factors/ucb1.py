@@ -3,21 +3,17 @@
 After t decisions, choose the pair with the largest ``mean + sqrt(2 log(t) / pulls)``; a pair without an outcome comes
 first. Ties go to the pair chosen longest ago, and among pairs never chosen to a random one.
 
-`engines.indices.index_race` finds that pair without computing every index; ``tests/oracles/plain_indices.py`` computes
+`engines.index_race` finds that pair without computing every index; ``tests/oracles/plain_indices.py`` computes
 them.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rankone.numerics.arrays import Ints
 from rankone.policies.combination_policy import CombinationPolicy, check_kept
-from rankone.policies.engines.indices import index_policies  # noqa: F401  registers choosing and learning
-from rankone.policies.engines.indices.index_groups import IndexState, start_race
-from rankone.policies.engines.indices.index_race import exploration_level, index_at, index_slope, level_needed
+from rankone.policies.engines.index_groups import IndexState, start_race
+from rankone.policies.engines.index_race import exploration_level, index_at, index_slope, level_needed
 
 
 class UCB1State(IndexState):
@@ -32,8 +28,8 @@ class UCB1(CombinationPolicy):
     'ucb1'
     """
 
-    name: ClassVar[str] = "ucb1"
-    use_when: ClassVar[str] = "a baseline to compare with"
+    name = "ucb1"
+    use_when = "a baseline to compare with"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> UCB1State:
         check_kept(sizes, self.name)

@@ -1,9 +1,7 @@
 """A yardstick: every decision is a combination drawn uniformly at random."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +9,7 @@ from rankone.kernels.policy import FILLER, chance, decide
 from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.base import learns_nothing
 from rankone.policies.combination_policy import CombinationPolicy, n_allowed
-from rankone.policies.engines.combinations import is_forbidden, number_of
+from rankone.policies.engines.combinations import may_show, number_of
 
 
 class UniformState(NamedTuple):
@@ -30,8 +28,8 @@ class Uniform(CombinationPolicy):
     'uniform'
     """
 
-    name: ClassVar[str] = "uniform"
-    use_when: ClassVar[str] = "a yardstick; data for fitting that no policy has bent"
+    name = "uniform"
+    use_when = "a yardstick; data for fitting that no policy has bent"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> UniformState:
         return UniformState(sizes, forbidden, np.array([1.0 / n_allowed(sizes, forbidden)]))
@@ -43,9 +41,7 @@ def _decide(state: UniformState, context: Any, rng: Any, shown: Any) -> int:
     while not drawn:
         for factor in range(len(state.sizes)):
             shown[factor] = int(rng.random() * state.sizes[factor])
-        drawn = len(state.forbidden) == 0 or not is_forbidden(
-            state.sizes, state.forbidden, number_of(state.sizes, shown)
-        )
+        drawn = may_show(state, number_of(state.sizes, shown))
     return FILLER
 
 
@@ -54,5 +50,4 @@ learns_nothing(UniformState)
 
 @chance.register(UniformState)
 def _chance(state: UniformState, shown: Any) -> float:
-    forbidden = len(state.forbidden) > 0 and is_forbidden(state.sizes, state.forbidden, number_of(state.sizes, shown))
-    return 0.0 if forbidden else state.share[0]
+    return state.share[0] if may_show(state, number_of(state.sizes, shown)) else 0.0

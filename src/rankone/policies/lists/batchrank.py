@@ -13,11 +13,9 @@ as places and no split would then shuffle for ever; here it goes on. Who is show
 not counted; a list that will never have an outcome is shown again.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +36,7 @@ class BatchRankState(NamedTuple):
 
     batch: Ints  # (L,) number of the item's batch; -1: it has left
     asked: Ints  # (L,) counted displays in this stage, and how many of them have an outcome
-    told: Ints  # (L,)
+    seen: Ints  # (L,)
     clicks: Ints  # (L,)
     batches: Ints  # (5, K) first position, positions, stage, items, outcomes missing in this stage
     counters: Ints  # (1,) batches
@@ -59,8 +57,8 @@ class BatchRank(ListPolicy):
     'batchrank:horizon=1000'
     """
 
-    name: ClassVar[str] = "batchrank"
-    use_when: ClassVar[str] = "a comparison with the literature on unknown click models"
+    name = "batchrank"
+    use_when = "a comparison with the literature on unknown click models"
     horizon: int | None = None
 
     def _begin(self, n_items: int, n_positions: int) -> BatchRankState:
@@ -74,7 +72,7 @@ class BatchRank(ListPolicy):
         return BatchRankState(
             batch=np.zeros(n_items, np.int64),
             asked=np.zeros(n_items, np.int64),
-            told=np.zeros(n_items, np.int64),
+            seen=np.zeros(n_items, np.int64),
             clicks=np.zeros(n_items, np.int64),
             batches=batches,
             counters=np.ones(1, np.int64),
@@ -95,12 +93,12 @@ _length_of = noalloc(_length)
 @noalloc
 def _rank(keys: Floats, batch: Ints, number: int, ranked: Ints, room: int) -> int:
     """Fill `ranked` with the items of a batch that have the smallest keys, the smallest first; return how many."""
-    found = 0
+    count = 0
     for item in range(len(keys)):
         if batch[item] != number:
             continue
-        rank = found
-        if found == room:
+        rank = count
+        if count == room:
             if keys[item] >= keys[ranked[room - 1]]:
                 continue
             rank = room - 1
@@ -108,8 +106,8 @@ def _rank(keys: Floats, batch: Ints, number: int, ranked: Ints, room: int) -> in
             ranked[rank] = ranked[rank - 1]
             rank -= 1
         ranked[rank] = item
-        found += 1 if found < room else 0
-    return found
+        count += 1 if count < room else 0
+    return count
 
 
 @decide.register(BatchRankState)
@@ -141,7 +139,7 @@ def _renew(state: Any, number: int, first: int, length: int, stage: int) -> None
     batches, size = state.batches, 0
     for item in range(len(state.batch)):
         if state.batch[item] == number:
-            state.asked[item] = state.told[item] = state.clicks[item] = 0
+            state.asked[item] = state.seen[item] = state.clicks[item] = 0
             size += 1
     batches[FIRST, number], batches[LENGTH, number] = first, length
     batches[STAGE, number], batches[BLOCK_SIZE, number] = stage, size
@@ -183,11 +181,11 @@ def _end_stage(state: Any, number: int) -> None:
 
 @learn.register(BatchRankState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for place in range(len(shown)):
-        if tag >> place & 1:
-            item = shown[place]
-            state.told[item] += 1
-            state.clicks[item] += outcome[place]
+    for position in range(len(shown)):
+        if tag >> position & 1:
+            item = shown[position]
+            state.seen[item] += 1
+            state.clicks[item] += outcome[position]
             state.batches[MISSING, state.batch[item]] -= 1
     for number in range(state.counters[0]):
         if state.batches[BLOCK_SIZE, number] > 1 and state.batches[MISSING, number] == 0:
@@ -196,9 +194,9 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
 
 @withdraw.register(BatchRankState)
 def _withdraw(state: Any, shown: Any, tag: int) -> None:
-    for place in range(len(shown)):
-        if tag >= 0 and tag >> place & 1:
-            state.asked[shown[place]] -= 1
+    for position in range(len(shown)):
+        if tag >= 0 and tag >> position & 1:
+            state.asked[shown[position]] -= 1
 
 
 @settled.register(BatchRankState)

@@ -1,9 +1,7 @@
 """A yardstick: an oracle that always shows one given list, normally the best one."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -32,8 +30,8 @@ class BestList(ListPolicy):
     """
 
     items: Wholes | None = None
-    name: ClassVar[str] = "best-list"
-    use_when: ClassVar[str] = "a yardstick: no regret at all"
+    name = "best-list"
+    use_when = "a yardstick: no regret at all"
 
     def for_problem(self, *best: int) -> Self:
         """Fill in the list where none is given."""
@@ -52,8 +50,8 @@ class BestList(ListPolicy):
 
 @decide.register(BestListState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    for place in range(len(shown)):
-        shown[place] = state.items[place]
+    for position in range(len(shown)):
+        shown[position] = state.items[position]
     return FILLER
 
 

@@ -4,18 +4,11 @@ What most people write first. An item that happened to stand where nobody looks 
 that some runs never find the best list: their regret grows without end (`docs/which-list-policy.md` has the figures).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.list_reading import UNTIL, places_by_order
+from rankone.policies.engines.lists.layout import UNTIL, positions_by_order
 from rankone.policies.engines.lists.top_draws import TopDrawsState, start_draws
-
-
-class BlindTSState(TopDrawsState):
-    """Displays and clicks of every item, and the bar that draws are compared with."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +19,8 @@ class BlindTS(ListPolicy):
     'blind-ts'
     """
 
-    name: ClassVar[str] = "blind-ts"
-    use_when: ClassVar[str] = "a yardstick: what ignoring positions costs"
+    name = "blind-ts"
+    use_when = "a yardstick: what ignoring positions costs"
 
-    def _begin(self, n_items: int, n_positions: int) -> BlindTSState:
-        return start_draws(BlindTSState, n_items, places_by_order(n_positions, "best-first"), UNTIL["all"])
+    def _begin(self, n_items: int, n_positions: int) -> TopDrawsState:
+        return start_draws(n_items, positions_by_order(n_positions, "best-first"), UNTIL["all"])

@@ -4,21 +4,15 @@ The K items with the best click rates so far, the best first; with probability e
 that nobody has looked at counts as always clicked. Ties are drawn afresh.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from rankone.errors import InputError
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.list_ranking import draw_ties, rank_largest
-from rankone.policies.engines.lists.list_reading import UNTIL, check_until, looked_at
-from rankone.policies.engines.lists.list_shuffling import draw_items
-from rankone.specs import is_number
+from rankone.policies.engines.lists.layout import UNTIL, Until, draw_items, draw_ties, looked_at, rank_largest
 
 
 class GreedyListState(NamedTuple):
@@ -44,15 +38,10 @@ class EpsilonGreedyList(ListPolicy):
     'epsilon-greedy-list:epsilon=0.1'
     """
 
-    name: ClassVar[str] = "epsilon-greedy-list"
-    use_when: ClassVar[str] = "a yardstick: exploring at random"
-    epsilon: float = 0.05
-    until: str = "all"
-
-    def __post_init__(self) -> None:
-        check_until(self.until)
-        if not is_number(self.epsilon) or not 0.0 <= self.epsilon <= 1.0:
-            raise InputError("epsilon in [0, 1]", self.epsilon, "try epsilon=0.05")
+    name = "epsilon-greedy-list"
+    use_when = "a yardstick: exploring at random"
+    epsilon: Annotated[float, "[0, 1]"] = 0.05
+    until: Until = "all"
 
     def _begin(self, n_items: int, n_positions: int) -> GreedyListState:
         pulls, clicks = np.zeros((2, n_items), np.int64)
@@ -74,6 +63,6 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
 
 @learn.register(GreedyListState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for place in range(looked_at(outcome, state.until[0])):
-        state.pulls[shown[place]] += 1
-        state.clicks[shown[place]] += outcome[place]
+    for position in range(looked_at(outcome, state.until[0])):
+        state.pulls[shown[position]] += 1
+        state.clicks[shown[position]] += outcome[position]

@@ -1,16 +1,14 @@
 """A yardstick: every decision is a list drawn uniformly at random."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankone.kernels.policy import FILLER, decide
 from rankone.numerics.arrays import Ints
 from rankone.policies.base import ListPolicy, learns_nothing
-from rankone.policies.engines.lists.list_shuffling import draw_items
+from rankone.policies.engines.lists.layout import draw_items
 
 
 class RandomListState(NamedTuple):
@@ -27,8 +25,8 @@ class RandomList(ListPolicy):
     'random-list'
     """
 
-    name: ClassVar[str] = "random-list"
-    use_when: ClassVar[str] = "a yardstick; data for fitting that no policy has bent"
+    name = "random-list"
+    use_when = "a yardstick; data for fitting that no policy has bent"
 
     def _begin(self, n_items: int, n_positions: int) -> RandomListState:
         return RandomListState(np.arange(n_items))

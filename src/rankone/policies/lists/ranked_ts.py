@@ -7,10 +7,8 @@ among those not shown above. K times as much has to be learned as by policies th
 positions.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,8 +35,8 @@ class RankedTS(ListPolicy):
     'ranked-ts'
     """
 
-    name: ClassVar[str] = "ranked-ts"
-    use_when: ClassVar[str] = "few items and any click model; slow to learn"
+    name = "ranked-ts"
+    use_when = "few items and any click model; slow to learn"
 
     def _begin(self, n_items: int, n_positions: int) -> RankedTSState:
         pulls, clicks = np.zeros((2, n_positions, n_items), np.int64)
@@ -48,19 +46,19 @@ class RankedTS(ListPolicy):
 @decide.register(RankedTSState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     state.counters[0] += 1
-    for place in range(len(shown)):
+    for position in range(len(shown)):
         largest, chosen = -1.0, 0
         for item in range(len(state.used)):
             if state.used[item] != state.counters[0]:
-                draw = draw_beta(state.pulls[place, item], state.clicks[place, item], rng)
+                draw = draw_beta(state.pulls[position, item], state.clicks[position, item], rng)
                 if draw > largest:
                     largest, chosen = draw, item
-        shown[place], state.used[chosen] = chosen, state.counters[0]
+        shown[position], state.used[chosen] = chosen, state.counters[0]
     return 0
 
 
 @learn.register(RankedTSState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for place in range(len(shown)):
-        state.pulls[place, shown[place]] += 1
-        state.clicks[place, shown[place]] += outcome[place]
+    for position in range(len(shown)):
+        state.pulls[position, shown[position]] += 1
+        state.clicks[position, shown[position]] += outcome[position]

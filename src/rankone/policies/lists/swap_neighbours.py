@@ -6,17 +6,15 @@ pair of neighbours is swapped in a list, each with a probability that is set bef
 list is known, and so is what swaps cost (`rankone.clicks.swap_plan`).
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from rankone.errors import InputError
-from rankone.kernels.policy import FILLER, chance, decide, learn, syncs
+from rankone.kernels.policy import FILLER, chance, decide
 from rankone.numerics.arrays import Floats, Ints
-from rankone.policies.base import ListPolicy
+from rankone.policies.base import ListPolicy, learns_nothing
 from rankone.specs import Numbers, Wholes, whole_number
 
 _USUAL_SHARE = 0.1
@@ -42,8 +40,8 @@ class SwapNeighbours(ListPolicy):
     'swap-neighbours:items=3x0x7,rates=0.02x0.05'
     """
 
-    name: ClassVar[str] = "swap-neighbours"
-    use_when: ClassVar[str] = "learning how positions are looked at, at a known cost, around a list that stays"
+    name = "swap-neighbours"
+    use_when = "learning how positions are looked at, at a known cost, around a list that stays"
     items: Wholes | None = None
     rates: Numbers | None = None
 
@@ -69,43 +67,36 @@ class SwapNeighbours(ListPolicy):
 
 @decide.register(SwapNeighboursState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    for place in range(len(shown)):
-        shown[place] = state.items[place]
+    for position in range(len(shown)):
+        shown[position] = state.items[position]
     draw = rng.random()
-    for place in range(len(state.until)):
-        if draw < state.until[place]:
-            shown[place], shown[place + 1] = shown[place + 1], shown[place]
+    for position in range(len(state.until)):
+        if draw < state.until[position]:
+            shown[position], shown[position + 1] = shown[position + 1], shown[position]
             break
     return FILLER
 
 
-@learn.register(SwapNeighboursState)
-def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    pass
+learns_nothing(SwapNeighboursState)
 
 
 @chance.register(SwapNeighboursState)
 def _chance(state: Any, shown: Any) -> float:
     pairs = len(state.until)
     swapped = -1
-    for place in range(len(shown)):
-        if shown[place] != state.items[place]:
-            swapped = place
+    for position in range(len(shown)):
+        if shown[position] != state.items[position]:
+            swapped = position
             break
     if swapped < 0:
         return 1.0 - (state.until[pairs - 1] if pairs > 0 else 0.0)
-    for place in range(len(shown)):
-        home = place
-        if place == swapped:
-            home = place + 1
-        elif place == swapped + 1:
-            home = place - 1
-        if home >= len(shown) or shown[place] != state.items[home]:
+    for position in range(len(shown)):
+        home = position
+        if position == swapped:
+            home = position + 1
+        elif position == swapped + 1:
+            home = position - 1
+        if home >= len(shown) or shown[position] != state.items[home]:
             return 0.0
     before = state.until[swapped - 1] if swapped > 0 else 0.0
     return state.until[swapped] - before
-
-
-@syncs.register(SwapNeighboursState)
-def _syncs(state: SwapNeighboursState) -> int:
-    return 0

@@ -13,11 +13,9 @@ becomes one block. Outcomes may come late: two items count only if they have bee
 shown, because else the order of that list was not random between them.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -57,8 +55,8 @@ class TopRank(ListPolicy):
     'toprank:horizon=1000'
     """
 
-    name: ClassVar[str] = "toprank"
-    use_when: ClassVar[str] = "an unknown click model, with a guarantee; the top position is the best"
+    name = "toprank"
+    use_when = "an unknown click model, with a guarantee; the top position is the best"
     horizon: int | None = None
 
     def _begin(self, n_items: int, n_positions: int) -> TopRankState:
@@ -80,14 +78,14 @@ class TopRank(ListPolicy):
 
 @decide.register(TopRankState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    order, place, block = state.order, 0, 0
-    while place < len(shown):
+    order, position, block = state.order, 0, 0
+    while position < len(shown):
         end = state.ends[block]
-        while place < end and place < len(shown):
-            other = place + int(rng.random() * (end - place))
-            order[place], order[other] = order[other], order[place]
-            shown[place] = order[place]
-            place += 1
+        while position < end and position < len(shown):
+            other = position + int(rng.random() * (end - position))
+            order[position], order[other] = order[other], order[position]
+            shown[position] = order[position]
+            position += 1
         block += 1
     return state.counters[CHANGES]
 
@@ -109,15 +107,15 @@ def _place_unbeaten(state: Any, waiting: Any, first: int) -> int:
 def _form_block(state: Any, block: int, first: int, end: int) -> None:
     """Let the items at these places be a block, and those that they beat wait for fewer."""
     before, waiting, oldest = state.scratch[0], state.scratch[1], state.scratch[2]
-    together = True  # in a part of one earlier block: then its items have long been together
-    for place in range(first, end):
-        item = state.order[place]
-        together = together and before[item] == before[state.order[first]]
+    as_before = True  # in a part of one earlier block: then its items have long been together
+    for position in range(first, end):
+        item = state.order[position]
+        as_before = as_before and before[item] == before[state.order[first]]
         state.block[item], waiting[item] = block, -1
-    state.since[block] = oldest[before[state.order[first]]] if together else state.counters[CHANGES]
-    for place in range(first, end):
+    state.since[block] = oldest[before[state.order[first]]] if as_before else state.counters[CHANGES]
+    for position in range(first, end):
         for other in range(len(waiting)):
-            if state.beats[state.order[place], other]:
+            if state.beats[state.order[position], other]:
                 waiting[other] -= 1
     state.ends[block] = end
 
@@ -143,18 +141,18 @@ def _divide(state: Any, n_positions: int) -> None:
         block += 1
     state.counters[N_BLOCKS] = block
     state.counters[SETTLED] = 1
-    for place in range(min(n_positions, block)):
-        if state.ends[place] != place + 1:
+    for position in range(min(n_positions, block)):
+        if state.ends[position] != position + 1:
             state.counters[SETTLED] = 0
 
 
 @learn.register(TopRankState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     news = False
-    for place in range(len(shown)):
-        item = shown[place]
+    for position in range(len(shown)):
+        item = shown[position]
         block = state.block[item]
-        if outcome[place] == 0 or tag < state.since[block]:
+        if outcome[position] == 0 or tag < state.since[block]:
             continue
         for at in range(state.ends[block - 1] if block > 0 else 0, state.ends[block]):
             state.wins[item, state.order[at]] += 1

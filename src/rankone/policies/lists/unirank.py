@@ -17,11 +17,9 @@ Outcomes may come late: what was played is remembered until 256 other leaders ha
 nothing. How often each partition has led is kept in a table of 4,096 places; one that another pushes out starts again.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -67,8 +65,8 @@ class UniRank(ListPolicy):
     'unirank'
     """
 
-    name: ClassVar[str] = "unirank"
-    use_when: ClassVar[str] = "an unknown click model and no horizon; the top position is the best"
+    name = "unirank"
+    use_when = "an unknown click model and no horizon; the top position is the best"
 
     def _begin(self, n_items: int, n_positions: int) -> UniRankState:
         return UniRankState(
@@ -91,17 +89,17 @@ def _close(state: Any, first: int) -> int:
     """Move the smallest set that beats all the rest to place `first` of `order`; return its end."""
     order, wins, n_items = state.order, state.wins, len(state.order)
     best = first
-    for place in range(first + 1, n_items):  # who beats most is in it; nobody here beats an item placed before
-        if state.beaten[order[place]] > state.beaten[order[best]]:
-            best = place
+    for position in range(first + 1, n_items):  # who beats most is in it; nobody here beats an item placed before
+        if state.beaten[order[position]] > state.beaten[order[best]]:
+            best = position
     order[first], order[best] = order[best], order[first]
     end, looked = first + 1, first
     while looked < end:  # with it everybody whom one of its members does not beat
         member = order[looked]
-        for place in range(end, n_items):
-            other = order[place]
+        for position in range(end, n_items):
+            other = order[position]
             if wins[member, other] <= wins[other, member]:
-                order[end], order[place] = other, order[end]
+                order[end], order[position] = other, order[end]
                 end += 1
         looked += 1
     return end
@@ -120,9 +118,9 @@ def _sort_subsets(state: Any, line: int) -> None:
 @noalloc
 def _find_leader(state: Any, n_positions: int) -> None:
     counters, n_items = state.counters, len(state.order)
-    for place in range(n_items):
-        state.order[place] = place
-        state.played[place] = 0
+    for position in range(n_items):
+        state.order[position] = position
+        state.played[position] = 0
     counters[LEADERS] += 1
     line, placed, subset = counters[LEADERS] % _REMEMBERED, 0, 0
     while placed < n_items:
@@ -131,9 +129,9 @@ def _find_leader(state: Any, n_positions: int) -> None:
             counters[N_TOP] = subset + 1
         else:
             end = n_items
-        for place in range(placed, end):
-            state.subset[line, state.order[place]] = subset
-            state.met[state.order[place]] = 0
+        for position in range(placed, end):
+            state.subset[line, state.order[position]] = subset
+            state.met[state.order[position]] = 0
         state.ends[subset] = placed = end
         subset += 1
     _sort_subsets(state, line)
@@ -153,12 +151,12 @@ def _find_leader(state: Any, n_positions: int) -> None:
 @noalloc
 def _counts_met(state: Any, low: int, start: int, middle: int) -> Any:
     """Return which small counts an item has against the subset above it, a bit each, and whether it has larger ones."""
-    found = np.uint64(0)
+    result = np.uint64(0)
     for high in range(start, middle):
         won, lost = state.wins[low, state.order[high]], state.wins[state.order[high], low]
         small = won + lost < _SMALL
-        found |= _BIT << np.uint64(won * _SMALL + won + lost) if small else _LARGE
-    return found
+        result |= _BIT << np.uint64(won * _SMALL + won + lost) if small else _LARGE
+    return result
 
 
 @noalloc
@@ -223,22 +221,22 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     level = math.log(times) + 3.0 * math.log(max(1.0, math.log(times))) if times >= 3 else -1.0
     code = _choose_neighbour(state, level, rng)
     whole = ends[counters[N_TOP] - 1]
-    for place in range(whole):
-        played[place] = state.order[place]
+    for position in range(whole):
+        played[position] = state.order[position]
     if code > n_items:
         played[whole] = code - n_items - 1
-    place = subset = 0
-    while place < len(shown):
+    position = subset = 0
+    while position < len(shown):
         if subset == code - 1:
             subset += 1
         end = ends[subset]
         if code > n_items and subset == counters[N_TOP] - 1:
             end += 1
-        while place < end and place < len(shown):
-            other = place + int(rng.random() * (end - place))
-            played[place], played[other] = played[other], played[place]
-            shown[place] = played[place]
-            place += 1
+        while position < end and position < len(shown):
+            other = position + int(rng.random() * (end - position))
+            played[position], played[other] = played[other], played[position]
+            shown[position] = played[position]
+            position += 1
         subset += 1
     return counters[LEADERS] * (2 * n_items + 1) + code
 
@@ -258,12 +256,12 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     if state.counters[LEADERS] - leader >= _REMEMBERED:
         return
     line = leader % _REMEMBERED
-    for place in range(len(shown)):
-        state.clicked[shown[place]] = outcome[place] != 0
-    for place in range(len(shown)):
-        if outcome[place] == 0:
+    for position in range(len(shown)):
+        state.clicked[shown[position]] = outcome[position] != 0
+    for position in range(len(shown)):
+        if outcome[position] == 0:
             continue
-        item = shown[place]
+        item = shown[position]
         subset = _subset_played(state, line, code, item)
         for other in range(n_items):
             if _subset_played(state, line, code, other) == subset and not state.clicked[other]:
@@ -276,5 +274,5 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
                 elif lead == -1:
                     beaten[other] -= 1
                     state.counters[UNIRANK_STALE] = 1
-    for place in range(len(shown)):
-        state.clicked[shown[place]] = False
+    for position in range(len(shown)):
+        state.clicked[shown[position]] = False

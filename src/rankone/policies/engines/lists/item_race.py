@@ -1,8 +1,8 @@
 """Which K items have the largest indices now? For policies on lists that go by an index of each item's counts.
 
 Exact: the same lists as computing every index for every list. The index of an item depends on its counts and grows,
-ever more slowly, with an exploration level f(t), as in `engines.indices.index_race`; and as there, items with equal
-counts form a group, a queue from shown longest ago to shown last (`engines.indices.index_groups`).
+ever more slowly, with an exploration level f(t), as in `engines.index_race`; and as there, items with equal
+counts form a group, a queue from shown longest ago to shown last (`engines.index_groups`).
 
 * The K items of the last list are *held*: they are in no group, and their counts may change at every list.
 * An index is concave in f, so its tangent bounds it from above: one line a group, good for ever, touched anew whenever
@@ -14,10 +14,8 @@ counts form a group, a queue from shown longest ago to shown last (`engines.indi
   yet comes first.
 
 A policy's state is a class derived from `ItemRaceState` for which `exploration_level`, `index_at` and `index_slope` of
-`engines.indices.index_race` are registered; `decide` and `learn` come with it.
+`engines.index_race` are registered; `decide` and `learn` come with it.
 """
-
-from __future__ import annotations
 
 import math
 from typing import Any, NamedTuple, TypeVar
@@ -27,7 +25,7 @@ import numpy as np
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.kernels.policy import View, decide, learn, view
 from rankone.numerics.arrays import Floats, Ints
-from rankone.policies.engines.indices.index_groups import (
+from rankone.policies.engines.index_groups import (
     AFTER,
     BEFORE,
     CHOSEN,
@@ -50,8 +48,8 @@ from rankone.policies.engines.indices.index_groups import (
     queue_all,
     start_groups,
 )
-from rankone.policies.engines.indices.index_race import ABOVE, exploration_level, index_at, index_slope
-from rankone.policies.engines.lists.list_reading import looked_at
+from rankone.policies.engines.index_race import ABOVE, exploration_level, index_at, index_slope
+from rankone.policies.engines.lists.layout import item_view, looked_at
 
 State = TypeVar("State", bound="ItemRaceState")
 
@@ -72,7 +70,7 @@ class ItemRaceState(NamedTuple):
     levels: Floats  # (6,)
     held: Ints  # (K,)
     heights: Floats  # (K,) the index of each held item
-    places: Ints  # (K,) the position of the best item, of the second best, ...
+    positions: Ints  # (K,) the position of the best item, of the second best, ...
 
     @property
     def pulls(self) -> Ints:
@@ -94,12 +92,12 @@ class _Arrays(NamedTuple):
     levels: Floats
 
 
-def start_items(state_class: type[State], n_items: int, places: Ints, until: int, constant: float = 0.0) -> State:
+def start_items(state_class: type[State], n_items: int, positions: Ints, until: int, constant: float = 0.0) -> State:
     """Return the state before the first list."""
     arrays = start_groups(_Arrays, n_items, constant)
     arrays.counters[RACE_UNTIL] = until
-    n_positions = len(places)
-    return state_class(*arrays, np.full(n_positions, NOBODY), np.full(n_positions, math.inf), places)
+    n_positions = len(positions)
+    return state_class(*arrays, np.full(n_positions, NOBODY), np.full(n_positions, math.inf), positions)
 
 
 @inlined
@@ -144,21 +142,21 @@ def _enter(state: Any, item: int) -> None:
 
 
 @inlined
-def _beats(state: Any, height: float, item: int, place: int) -> bool:
+def _beats(state: Any, height: float, item: int, position: int) -> bool:
     """Tell whether an item of this index goes before the one held at a place."""
-    if height != state.heights[place]:
-        return height > state.heights[place]
-    return state.pairs[item, CHOSEN] < state.pairs[state.held[place], CHOSEN]
+    if height != state.heights[position]:
+        return height > state.heights[position]
+    return state.pairs[item, CHOSEN] < state.pairs[state.held[position], CHOSEN]
 
 
 @inlined
-def _insert(state: Any, height: float, item: int, place: int) -> None:
+def _insert(state: Any, height: float, item: int, position: int) -> None:
     """Put an item at a free place of the held ones and let it rise to where it belongs."""
     held, heights = state.held, state.heights
-    while place > 0 and _beats(state, height, item, place - 1):
-        held[place], heights[place] = held[place - 1], heights[place - 1]
-        place -= 1
-    held[place], heights[place] = item, height
+    while position > 0 and _beats(state, height, item, position - 1):
+        held[position], heights[position] = held[position - 1], heights[position - 1]
+        position -= 1
+    held[position], heights[position] = item, height
 
 
 @noalloc
@@ -191,10 +189,10 @@ def _lay_out(state: Any, rng: Any) -> None:
     queue_all(state, rng)
     group = group_of(state, 0, 0)
     _touch(state, group)
-    for place in range(len(state.held)):
+    for position in range(len(state.held)):
         item = state.groups[group, QUEUE_FIRST]
         leave(state, group, item)
-        state.held[place], state.pairs[item, BEFORE] = item, _HELD
+        state.held[position], state.pairs[item, BEFORE] = item, _HELD
 
 
 @noalloc
@@ -206,25 +204,25 @@ def find_largest(state: Any, rng: Any) -> None:
         _lay_out(state, rng)
     if counters[RACE_ASKED] >= counters[RACE_RENEW_AT]:
         _tidy(state)
-    for place in range(len(held)):
-        item = held[place]
-        _insert(state, _height(state, pairs[item, PULLS], pairs[item, CLICKS]), item, place)
+    for position in range(len(held)):
+        item = held[position]
+        _insert(state, _height(state, pairs[item, PULLS], pairs[item, CLICKS]), item, position)
     gone = _challenge(state)
     while gone != NOBODY:
         following = pairs[gone, AFTER]
         _enter(state, gone)
         gone = following
     n_positions = len(held)
-    for place in range(n_positions):
-        pairs[held[place], CHOSEN] = counters[RACE_ASKED] * n_positions + place
+    for position in range(n_positions):
+        pairs[held[position], CHOSEN] = counters[RACE_ASKED] * n_positions + position
     counters[RACE_ASKED] += 1
 
 
 @decide.register(ItemRaceState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     find_largest(state, rng)
-    for place in range(len(shown)):
-        shown[state.places[place]] = state.held[place]
+    for position in range(len(shown)):
+        shown[state.positions[position]] = state.held[position]
     return 0
 
 
@@ -244,8 +242,8 @@ def count_look(state: Any, item: int, clicked: int) -> None:
 
 @learn.register(ItemRaceState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for place in range(looked_at(outcome, state.counters[RACE_UNTIL])):
-        count_look(state, shown[place], outcome[place])
+    for position in range(looked_at(outcome, state.counters[RACE_UNTIL])):
+        count_look(state, shown[position], outcome[position])
 
 
 @view.register(ItemRaceState)
@@ -253,8 +251,5 @@ def _view(state: Any) -> View:
     level = exploration_level(state, int(state.counters[RACE_ASKED]))
     counts = zip(state.pulls.tolist(), state.clicks.tolist(), strict=True)
     index = np.array([index_at(state, pulls, clicks, level) if pulls else np.inf for pulls, clicks in counts])
-    nothing, everybody = np.full(len(index), np.nan), np.ones(len(index), np.bool_)
-    return View(
-        "items", state.pulls.copy(), state.clicks.copy(), nothing, index, everybody, "mean and index",
-        scored_by="index (the largest are shown)",
-    )  # fmt: skip
+    pulls, clicks, how = state.pulls.copy(), state.clicks.copy(), "index (the largest are shown)"
+    return item_view(pulls, clicks, index, "mean and index", scored_by=how)

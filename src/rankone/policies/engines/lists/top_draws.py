@@ -15,13 +15,11 @@ exactly that (up to rounding); only draws that can be among the K largest are ma
 * When the mean number of draws above the bar comes too close to K, or gets too large, the next list draws in full and a
   new bar is chosen among its draws.
 
-A policy derives its state from `TopDrawsState`; `decide` and `learn` come with it.
+The state is `TopDrawsState`; `decide` and `learn` come with it.
 """
 
-from __future__ import annotations
-
 import math
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,9 +29,7 @@ from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
 from rankone.numerics.betas.beta_tail import after_look, draw_above, tail
 from rankone.numerics.structures.sum_tree import owner, set_share, start_sums, sum_up
-from rankone.policies.engines.lists.list_reading import looked_at
-
-State = TypeVar("State", bound="TopDrawsState")
+from rankone.policies.engines.lists.layout import looked_at
 
 # Columns of `TopDrawsState.chances`; fields of `bar` and of `counters`.
 ABOVE, HEIGHT = range(2)
@@ -59,13 +55,13 @@ class TopDrawsState(NamedTuple):
     met: Ints  # (L,) list at which the item last exceeded the bar
     top: Ints  # (T,) scratch space: items with the largest draws, the largest first; T is K and some more
     draws: Floats  # (T,) scratch space: their draws
-    places: Ints  # (K,) the position of the best item, of the second best, ...
+    positions: Ints  # (K,) the position of the best item, of the second best, ...
 
 
-def start_draws(state_class: type[State], n_items: int, places: Ints, until: int) -> State:
+def start_draws(n_items: int, positions: Ints, until: int) -> TopDrawsState:
     """Return the state before the first list."""
-    room = min(n_items, 3 * len(places) + 24)
-    return state_class(
+    room = min(n_items, 3 * len(positions) + 24)
+    return TopDrawsState(
         pulls=np.zeros(n_items, np.int64),
         clicks=np.zeros(n_items, np.int64),
         chances=np.zeros((n_items, 2)),
@@ -76,24 +72,24 @@ def start_draws(state_class: type[State], n_items: int, places: Ints, until: int
         met=np.full(n_items, -1),
         top=np.zeros(room, np.int64),
         draws=np.zeros(room),
-        places=places,
+        positions=positions,
     )
 
 
 @noalloc
-def _note(state: Any, item: int, draw: float, found: int, room: int) -> int:
+def _note(state: Any, item: int, draw: float, count: int, room: int) -> int:
     """Put a draw among the `room` largest; return how many of them there are now."""
     top, draws = state.top, state.draws
-    if found == room:
+    if count == room:
         if draw <= draws[room - 1]:
-            return found
-        found -= 1
-    place = found
-    while place > 0 and draws[place - 1] < draw:
-        top[place], draws[place] = top[place - 1], draws[place - 1]
-        place -= 1
-    top[place], draws[place] = item, draw
-    return found + 1
+            return count
+        count -= 1
+    position = count
+    while position > 0 and draws[position - 1] < draw:
+        top[position], draws[position] = top[position - 1], draws[position - 1]
+        position -= 1
+    top[position], draws[position] = item, draw
+    return count + 1
 
 
 @noalloc
@@ -104,14 +100,14 @@ def _set_chance(state: Any, item: int, above: float, height: float) -> None:
     bar[BAR_MEAN] += above - before
     bar[BAR_VARIANCE] += above * (1.0 - above) - before * (1.0 - before)
     state.chances[item, ABOVE], state.chances[item, HEIGHT] = above, height
-    place = hot[1, item]
-    if above >= _HOT and place == _NOT_HOT:
+    position = hot[1, item]
+    if above >= _HOT and position == _NOT_HOT:
         hot[0, counters[DRAWS_N_HOT]], hot[1, item] = item, counters[DRAWS_N_HOT]
         counters[DRAWS_N_HOT] += 1
-    elif above < _HOT and place != _NOT_HOT:
+    elif above < _HOT and position != _NOT_HOT:
         counters[DRAWS_N_HOT] -= 1
         last = hot[0, counters[DRAWS_N_HOT]]
-        hot[0, place], hot[1, last] = last, place
+        hot[0, position], hot[1, last] = last, position
         hot[1, item] = _NOT_HOT
 
 
@@ -145,16 +141,16 @@ def _reaches(state: Any, n_positions: int, deviations: float) -> bool:
 @noalloc
 def _draw_all(state: Any, n_positions: int, rng: Any) -> None:
     """Let every item draw, and choose the next bar among the draws."""
-    found, room = 0, len(state.top)
+    count, room = 0, len(state.top)
     for item in range(len(state.pulls)):
-        found = _note(state, item, draw_beta(state.pulls[item], state.clicks[item], rng), found, room)
-    place = n_positions + 6
-    while place < room:
-        _set_bar(state, state.draws[place])
+        count = _note(state, item, draw_beta(state.pulls[item], state.clicks[item], rng), count, room)
+    position = n_positions + 6
+    while position < room:
+        _set_bar(state, state.draws[position])
         if _reaches(state, n_positions, _SAFE):
             break
-        place += 2 + place // 4
-    if place >= room:  # few items more than positions: all of them draw, always
+        position += 2 + position // 4
+    if position >= room:  # few items more than positions: all of them draw, always
         _set_bar(state, 0.0 if room == len(state.pulls) else state.draws[room - 1])
     state.counters[DRAWS_CHOSEN_AT] = state.counters[DRAWS_ASKED]
 
@@ -163,18 +159,18 @@ def _draw_all(state: Any, n_positions: int, rng: Any) -> None:
 def _draw_some(state: Any, n_positions: int, rng: Any) -> None:
     """Let those draw who can be among the K largest."""
     pulls, clicks, asked, x = state.pulls, state.clicks, state.counters[DRAWS_ASKED], state.bar[BAR_X]
-    found = exceed = 0
-    for place in range(state.counters[DRAWS_N_HOT]):
-        item = state.hot[0, place]
+    count = exceed = 0
+    for position in range(state.counters[DRAWS_N_HOT]):
+        item = state.hot[0, position]
         draw = draw_beta(pulls[item], clicks[item], rng)
         exceed += 1 if draw > x else 0
-        found = _note(state, item, draw, found, n_positions)
+        count = _note(state, item, draw, count, n_positions)
     total, point = state.shares[1], -math.log1p(-rng.random())
     while point < total:
         item, end = owner(state.shares, point)
         exceed += 1
         state.met[item] = asked
-        found = _note(state, item, draw_above(pulls[item], clicks[item], x, rng), found, n_positions)
+        count = _note(state, item, draw_above(pulls[item], clicks[item], x, rng), count, n_positions)
         point = end - math.log1p(-rng.random())
     if exceed < n_positions:
         for item in range(len(pulls)):
@@ -182,7 +178,7 @@ def _draw_some(state: Any, n_positions: int, rng: Any) -> None:
                 draw = draw_beta(pulls[item], clicks[item], rng)
                 while draw > x:
                     draw = draw_beta(pulls[item], clicks[item], rng)
-                found = _note(state, item, draw, found, n_positions)
+                count = _note(state, item, draw, count, n_positions)
 
 
 @noalloc
@@ -206,8 +202,8 @@ def find_largest_draws(state: Any, n_positions: int, rng: Any) -> None:
 @decide.register(TopDrawsState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     find_largest_draws(state, len(shown), rng)
-    for place in range(len(shown)):
-        shown[state.places[place]] = state.top[place]
+    for position in range(len(shown)):
+        shown[state.positions[position]] = state.top[position]
     return 0
 
 
@@ -227,5 +223,5 @@ def count_draw(state: Any, item: int, clicked: int) -> None:
 
 @learn.register(TopDrawsState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for place in range(looked_at(outcome, state.counters[DRAWS_UNTIL])):
-        count_draw(state, shown[place], outcome[place])
+    for position in range(looked_at(outcome, state.counters[DRAWS_UNTIL])):
+        count_draw(state, shown[position], outcome[position])

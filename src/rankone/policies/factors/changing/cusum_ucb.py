@@ -7,18 +7,15 @@ probability alpha = sqrt(breaks / T * log(T / breaks)) a random pair is chosen, 
 mean + sqrt(log n / pulls), n being the outcomes that are remembered of all pairs. (Reference outcomes are not summed.)
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
-from rankone.errors import InputError
 from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Ints
 from rankone.policies.base import needed_horizon
 from rankone.policies.combination_policy import CombinationPolicy
-from rankone.policies.engines.combinations import is_forbidden, write_levels
+from rankone.policies.engines.combinations import may_show, write_levels
 from rankone.policies.engines.restarting import (
     FORGET_NOTHING,
     FORGET_ONE,
@@ -30,7 +27,6 @@ from rankone.policies.engines.restarting import (
     largest_index,
     start_restarting,
 )
-from rankone.specs import is_number, whole_number
 
 # Constants in `level`, and what is watched of a pair.
 CUSUM_ALPHA, CUSUM_EPS, CUSUM_H, CUSUM_FIRST = range(1, 5)
@@ -56,16 +52,11 @@ class CusumUCB(CombinationPolicy):
     """
 
     horizon: int | None = None
-    eps: float = 0.1
-    first: int = 100
+    eps: Annotated[float, "(0, 1)"] = 0.1
+    first: Annotated[int, "[1, inf)"] = 100
     breaks: int = 3
-    name: ClassVar[str] = "cusum-ucb"
-    use_when: ClassVar[str] = "a reference: a world in which single pairs change"
-
-    def __post_init__(self) -> None:
-        whole_number("first", self.first, example=100)
-        if not is_number(self.eps) or not 0.0 < self.eps < 1.0:
-            raise InputError("eps as a number between 0 and 1", self.eps, "try eps=0.1")
+    name = "cusum-ucb"
+    use_when = "a reference: a world in which single pairs change"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> CusumUCBState:
         horizon = needed_horizon(self, self.horizon)
@@ -83,7 +74,7 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
         known += state.pulls[combination]
     state.counters[RESTART_STEP] += 1
     combination = int(rng.random() * len(state.pulls)) if rng.random() < state.constants[CUSUM_ALPHA] else -1
-    if combination < 0 or (len(state.forbidden) > 0 and is_forbidden(state.sizes, state.forbidden, combination)):
+    if combination < 0 or not may_show(state, combination):
         combination = largest_index(state, known, rng)
     write_levels(state.sizes, combination, shown)
     return 0

@@ -4,12 +4,9 @@ At each outcome the clicks and misses of every pair are multiplied by gamma, the
 from Beta(clicks + 1, misses + 1); the largest draw is chosen. Every pair for itself: no structure is used.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import ClassVar
 
-from rankone.policies.engines.forgetting import DrawingState, ForgettingPolicy
+from rankone.policies.engines.forgetting import Discount, DrawingState, ForgettingPolicy
 
 
 @dataclass(frozen=True)
@@ -23,7 +20,7 @@ class DTS(ForgettingPolicy):
     'd-ts'
     """
 
-    gamma: float = 0.9997
-    name: ClassVar[str] = "d-ts"
-    use_when: ClassVar[str] = "a reference: a changing world, pairs that need not be rank-1"
-    state_class: ClassVar = DrawingState
+    gamma: Discount = 0.9997
+    name = "d-ts"
+    use_when = "a reference: a changing world, pairs that need not be rank-1"
+    state_class = DrawingState

@@ -3,12 +3,9 @@ gamma at each outcome, as in discounted Thompson sampling (Raj, Kalyani, "Taming
 Approach", 2017). Ours; it needs no alarm, forgets all the time, and pays for it where nothing changes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import ClassVar
 
-from rankone.policies.engines.forgetting import ForgettingPolicy, UnimodalState
+from rankone.policies.engines.forgetting import Discount, ForgettingPolicy, UnimodalState
 
 
 @dataclass(frozen=True)
@@ -22,7 +19,7 @@ class DiscountedUTS(ForgettingPolicy):
     'discounted-uts:gamma=0.999'
     """
 
-    gamma: float = 0.9997
-    name: ClassVar[str] = "discounted-uts"
-    use_when: ClassVar[str] = "a world that changes all the time, slowly"
-    state_class: ClassVar = UnimodalState
+    gamma: Discount = 0.9997
+    name = "discounted-uts"
+    use_when = "a world that changes all the time, slowly"
+    state_class = UnimodalState

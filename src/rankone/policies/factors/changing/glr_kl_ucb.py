@@ -8,11 +8,9 @@ the decisions since the last new start; the share alpha = 0.1 sqrt(breaks * log 
 theory's, as the authors recommend) goes to all pairs in turn. Rates are tested, so a moving site rings as well.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from rankone.numerics.arrays import Ints
 from rankone.numerics.change_point import MOST_BUCKETS, changed_rate, note_outcome
@@ -48,8 +46,8 @@ class GLRKLUCB(CombinationPolicy):
 
     horizon: int | None = None
     breaks: int = 3
-    name: ClassVar[str] = "glr-kl-ucb"
-    use_when: ClassVar[str] = "a reference: a world with sudden changes, pairs that need not be rank-1"
+    name = "glr-kl-ucb"
+    use_when = "a reference: a world with sudden changes, pairs that need not be rank-1"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> GLRKLUCBState:
         horizon = needed_horizon(self, self.horizon)

@@ -25,11 +25,9 @@ docs/when-the-world-changes.md has what was measured. What becomes best unseen, 
 suspicion: it is found only when UTS happens to try it.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -46,13 +44,13 @@ from rankone.numerics.change_point import (
     rate_evidence,
     start_history,
 )
-from rankone.numerics.structures.rekeyable_table import NOBODY
+from rankone.numerics.structures.hash_tables import NOBODY
 from rankone.policies.combination_policy import check_kept
 from rankone.policies.engines.combinations import (
-    is_forbidden,
+    may_show,
     number_of,
     on_cross,
-    place_on_cross,
+    position_on_cross,
     record_outcome,
     relearn_combination,
     write_levels,
@@ -104,8 +102,8 @@ class GLRUTS(UTS):
     ('glr-uts', 'glr-uts:coin=true')
     """
 
-    name: ClassVar[str] = "glr-uts"
-    use_when: ClassVar[str] = "a world in which another pair becomes the best now and then"
+    name = "glr-uts"
+    use_when = "a world in which another pair becomes the best now and then"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> GLRState:
         check_kept(sizes, self.name)
@@ -122,9 +120,9 @@ class GLRUTS(UTS):
 @noalloc
 def history_of(state: Any, combination: int) -> int:
     """Return which history is of a combination; -1: none."""
-    for place in range(_WATCHED):
-        if state.watched[place] == combination:
-            return place
+    for index in range(_WATCHED):
+        if state.watched[index] == combination:
+            return index
     return -1
 
 
@@ -134,27 +132,20 @@ def watch_leader(state: Any, leader: int) -> None:
     alarm = state.alarm
     alarm[GLR_CENTRE], alarm[GLR_STRANGE] = leader, 0
     if history_of(state, leader) < 0:
-        place = alarm[GLR_TURN] = (alarm[GLR_TURN] + 1) % _WATCHED
-        state.watched[place] = leader
-        begin_history(state.history, state.kept, place, pulls_of(state, leader), clicks_of(state, leader))
-    for place in range(len(state.past)):
-        state.past[place, 0] = state.past[place, 1] = state.past[place, 2] = 0.0
+        index = alarm[GLR_TURN] = (alarm[GLR_TURN] + 1) % _WATCHED
+        state.watched[index] = leader
+        begin_history(state.history, state.kept, index, pulls_of(state, leader), clicks_of(state, leader))
+    for index in range(len(state.past)):
+        state.past[index, 0] = state.past[index, 1] = state.past[index, 2] = 0.0
     if alarm[GLR_TRIAL] > 0:
         demand_trial(state)
 
 
 @noalloc
-def error_of_era(state: Any) -> float:
-    """Return the probability with which this era may err."""
-    era = state.alarm[GLR_ERA]
-    return _ERROR / ((era + 1.0) * (era + 2.0))
-
-
-@noalloc
-def on_trial(state: Any, place: int) -> int:
+def on_trial(state: Any, index: int) -> int:
     """Return the combination at a place of a trial: the leader, then its cross."""
     centre = state.alarm[GLR_CENTRE]
-    return centre if place == 0 else on_cross(state.sizes, centre, place - 1)
+    return centre if index == 0 else on_cross(state.sizes, centre, index - 1)
 
 
 @noalloc
@@ -177,17 +168,17 @@ def begin_trial(state: Any) -> None:
     alarm[GLR_TRIALS] += 1
     alarm[GLR_DUE], alarm[GLR_TRIAL], alarm[GLR_WINS] = 0, 1, 0
     state.past[0, 0] = min(state.past[0, 0], _UNSURE)
-    for place in range(len(state.fresh)):
-        state.fresh[place, 0] = state.fresh[place, 1] = state.fresh[place, 2] = 0.0
+    for index in range(len(state.fresh)):
+        state.fresh[index, 0] = state.fresh[index, 1] = state.fresh[index, 2] = 0.0
 
 
 @noalloc
 def end_trial(state: Any) -> None:
     """The leader has won: what was seen of the others belongs to the past."""
     state.alarm[GLR_TRIAL] = 0
-    for place in range(1, len(state.past)):
+    for index in range(1, len(state.past)):
         for column in range(3):
-            state.past[place, column] += state.fresh[place, column]
+            state.past[index, column] += state.fresh[index, column]
 
 
 @noalloc
@@ -195,29 +186,29 @@ def begin_era(state: Any) -> None:
     """Forget everything but the trial."""
     forget_leaders(state)
     state.watch[UTS_CENTRE] = NOBODY
-    for place in range(len(state.fresh)):
-        combination = on_trial(state, place)
-        for step in range(int(state.fresh[place, 0])):
-            record_outcome(state, combination, 1 if step < state.fresh[place, 1] else 0)
+    for index in range(len(state.fresh)):
+        combination = on_trial(state, index)
+        for step in range(int(state.fresh[index, 0])):
+            record_outcome(state, combination, 1 if step < state.fresh[index, 1] else 0)
     alarm = state.alarm
     alarm[GLR_ERA] += 1
     alarm[GLR_CENTRE] = NOBODY
     alarm[GLR_STEPS] = alarm[GLR_TRIAL] = alarm[GLR_TRIALS] = alarm[GLR_DUE] = 0
     state.spent[0] = 0.0
-    for place in range(_WATCHED):
-        state.watched[place] = NOBODY
+    for index in range(_WATCHED):
+        state.watched[index] = NOBODY
 
 
 @noalloc
 def step_of_trial(state: Any, rng: Any) -> int:
     """Let the leader and its cross draw, on what the trial has seen; return the winner."""
     alarm, fresh, best, largest = state.alarm, state.fresh, 0, -1.0
-    for place in range(len(fresh)):
-        if len(state.forbidden) > 0 and is_forbidden(state.sizes, state.forbidden, on_trial(state, place)):
+    for index in range(len(fresh)):
+        if not may_show(state, on_trial(state, index)):
             continue
-        draw = draw_beta(int(fresh[place, 0]), int(fresh[place, 1]), rng)
+        draw = draw_beta(int(fresh[index, 0]), int(fresh[index, 1]), rng)
         if draw > largest:
-            best, largest = place, draw
+            best, largest = index, draw
     if best == 0:
         alarm[GLR_WINS] += 1
     else:
@@ -252,14 +243,14 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
 
 
 @noalloc
-def has_changed(state: Any, place: int) -> bool:
+def has_changed(state: Any, index: int) -> bool:
     """Tell whether a combination on trial is better than the leader beyond doubt, or ratios are others than before."""
-    fresh, trials = state.fresh, state.alarm[GLR_TRIALS]
-    pulls, clicks, own = fresh[place, 0], fresh[place, 1], fresh[0, 0]
+    fresh, era, trials = state.fresh, state.alarm[GLR_ERA], state.alarm[GLR_TRIALS]
+    pulls, clicks, own = fresh[index, 0], fresh[index, 1], fresh[0, 0]
     if own == 0.0:
         return False
-    delta = error_of_era(state) / (trials * (trials + 1.0))
-    level = min(fresh[place, 2] / pulls, 1.0)
+    delta = _ERROR / ((era + 1.0) * (era + 2.0)) / (trials * (trials + 1.0))
+    level = min(fresh[index, 2] / pulls, 1.0)
     if clicks > level * pulls:
         enough = math.log((len(fresh) - 1) / delta * math.sqrt(1.0 + pulls))
         if rate_evidence(own, level * own, pulls, clicks) > enough:
@@ -274,26 +265,26 @@ def look(state: Any, combination: int, reward: int) -> None:
     watched = history_of(state, combination)
     full = watched >= 0 and note_outcome(state.history, state.kept, watched, reward)
     if full and evident_split(state.history, state.kept, watched, _SUSPICIOUS) >= 0:
-        for place in range(_WATCHED):
-            begin_history(state.history, state.kept, place, 0, 0)  # rates are what they are now
+        for index in range(_WATCHED):
+            begin_history(state.history, state.kept, index, 0, 0)  # rates are what they are now
         demand_trial(state)
         return
-    place = 0
+    index = 0
     if combination == alarm[GLR_CENTRE]:
         past[0, 0] = min(past[0, 0] + 1.0, _RECENT)
         past[0, 1] += (reward - past[0, 1]) / past[0, 0]
     else:
-        place = 1 + place_on_cross(state.sizes, alarm[GLR_CENTRE], combination)
-        if place == 0:
+        index = 1 + position_on_cross(state.sizes, alarm[GLR_CENTRE], combination)
+        if index == 0:
             return
     if alarm[GLR_TRIAL] > 0:
         counted = state.fresh
-    elif place == 0 or past[0, 0] < _RECENT:
+    elif index == 0 or past[0, 0] < _RECENT:
         return
-    counted[place, 0] += 1.0
-    counted[place, 1] += reward
-    counted[place, 2] += past[0, 1]
-    if alarm[GLR_TRIAL] > 0 and place > 0 and has_changed(state, place):
+    counted[index, 0] += 1.0
+    counted[index, 1] += reward
+    counted[index, 2] += past[0, 1]
+    if alarm[GLR_TRIAL] > 0 and index > 0 and has_changed(state, index):
         begin_era(state)
 
 

@@ -6,11 +6,9 @@ b = sqrt(w / 2 * log(2 K T^2)), K being the number of pairs, everything is forgo
 gamma = sqrt(breaks * K * (2 b + 3 sqrt(w)) / (2 T)) of the decisions goes to all pairs in turn.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 from rankone.numerics.arrays import Ints
 from rankone.policies.base import needed_horizon
@@ -45,14 +43,14 @@ class MUCB(CombinationPolicy):
     """
 
     horizon: int | None = None
-    window: int = 200
+    window: Annotated[int, "[2, 1000000]"] = 200
     breaks: int = 3
-    name: ClassVar[str] = "m-ucb"
-    use_when: ClassVar[str] = "a reference: a world with sudden, large changes"
+    name = "m-ucb"
+    use_when = "a reference: a world with sudden, large changes"
 
     def __post_init__(self) -> None:
-        half = whole_number("window", self.window, least=2, most=1_000_000, example=200) // 2
-        whole_number("an even window", self.window, least=2 * half, most=2 * half)
+        super().__post_init__()
+        whole_number("an even window", self.window, most=self.window // 2 * 2)
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> MUCBState:
         horizon = needed_horizon(self, self.horizon)
@@ -78,7 +76,7 @@ def _alarmed(state: Any, combination: int, reward: int) -> int:
     if state.kept[combination] < window:
         return FORGET_NOTHING
     oldest, difference = state.kept[combination] % window, 0.0
-    for place in range(window):
-        value = ring[(oldest + place) % window]
-        difference += value if place >= window // 2 else -value
+    for index in range(window):
+        value = ring[(oldest + index) % window]
+        difference += value if index >= window // 2 else -value
     return FORGET_ALL if abs(difference) > state.constants[1] else FORGET_NOTHING

@@ -3,10 +3,8 @@
 No policy that has to notice changes can be expected to have less regret.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +12,7 @@ from rankone.compiling.dispatch import with_fields
 from rankone.errors import InputError
 from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Ints
-from rankone.numerics.structures.rekeyable_table import NOBODY
+from rankone.numerics.structures.hash_tables import NOBODY
 from rankone.policies.combination_policy import check_kept
 from rankone.policies.engines.combinations import write_levels
 from rankone.policies.engines.unimodal import find_leader, forget_leaders
@@ -40,8 +38,8 @@ class RestartingUTS(UTS):
     """
 
     changes: Wholes | None = None
-    name: ClassVar[str] = "restarting-uts"
-    use_when: ClassVar[str] = "a yardstick: it is told when the world changes"
+    name = "restarting-uts"
+    use_when = "a yardstick: it is told when the world changes"
 
     def __post_init__(self) -> None:
         super().__post_init__()

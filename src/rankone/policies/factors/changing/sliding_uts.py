@@ -3,12 +3,9 @@ alone, as sliding-window OSUB for unimodal bandits that drift (Combes, Proutiere
 5). Ours.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import ClassVar
 
-from rankone.policies.engines.forgetting import ForgettingPolicy, UnimodalState
+from rankone.policies.engines.forgetting import ForgettingPolicy, UnimodalState, Window
 
 
 @dataclass(frozen=True)
@@ -22,7 +19,7 @@ class SlidingUTS(ForgettingPolicy):
     'sliding-uts:window=3000'
     """
 
-    window: int = 10_000
-    name: ClassVar[str] = "sliding-uts"
-    use_when: ClassVar[str] = "a world that changes all the time, slowly"
-    state_class: ClassVar = UnimodalState
+    window: Window = 10_000
+    name = "sliding-uts"
+    use_when = "a world that changes all the time, slowly"
+    state_class = UnimodalState

@@ -5,12 +5,9 @@ Every pair draws from its posterior on the latest outcomes, those of all pairs t
 Every pair for itself: no structure is used.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import ClassVar
 
-from rankone.policies.engines.forgetting import DrawingState, ForgettingPolicy
+from rankone.policies.engines.forgetting import DrawingState, ForgettingPolicy, Window
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,7 @@ class SWTS(ForgettingPolicy):
     'sw-ts:window=3000'
     """
 
-    window: int = 10_000
-    name: ClassVar[str] = "sw-ts"
-    use_when: ClassVar[str] = "a reference: a changing world, pairs that need not be rank-1"
-    state_class: ClassVar = DrawingState
+    window: Window = 10_000
+    name = "sw-ts"
+    use_when = "a reference: a changing world, pairs that need not be rank-1"
+    state_class = DrawingState

@@ -4,16 +4,12 @@ Stage l ends after n_l = ceil(4 * 4^l * log n) sweeps; a row's bounds are its me
 Sweeping, elimination and the defeat maps are those of Rank1ElimKL (`rankone.policies.engines.elimination`).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rankone.numerics.arrays import Ints
 from rankone.policies.base import needed_horizon
 from rankone.policies.combination_policy import CombinationPolicy
-from rankone.policies.engines import sweep_chances  # noqa: F401  registers its probabilities
 from rankone.policies.engines.elimination import SWEEP_CONFIDENCE, SweepState, bounds, start_sweeps
 
 
@@ -32,9 +28,9 @@ class Rank1Elim(CombinationPolicy):
     'rank1elim:horizon=1000'
     """
 
-    name: ClassVar[str] = "rank1elim"
-    use_when: ClassVar[str] = "a baseline to compare with: the method before rank1elim-kl"
-    supports_forbidden: ClassVar[bool] = False
+    name = "rank1elim"
+    use_when = "a baseline to compare with: the method before rank1elim-kl"
+    supports_forbidden = False
     horizon: int | None = None
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> Rank1ElimState:

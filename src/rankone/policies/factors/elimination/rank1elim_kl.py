@@ -5,17 +5,14 @@ Stage l ends after n_l = ceil(16 * 4^l * log n) sweeps. A row's bounds are the e
 Sweeping, elimination and the defeat maps (lines 6-48) are in `rankone.policies.engines.elimination`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from rankone.numerics.arrays import Ints
 from rankone.numerics.kl import kl_lower, kl_upper
-from rankone.policies.base import check_c, needed_horizon
+from rankone.policies.base import AtLeast0, needed_horizon
 from rankone.policies.combination_policy import CombinationPolicy
-from rankone.policies.engines import sweep_chances  # noqa: F401  registers its probabilities
 from rankone.policies.engines.elimination import SWEEP_CONFIDENCE, SweepState, bounds, start_sweeps
 
 
@@ -36,14 +33,11 @@ class Rank1ElimKL(CombinationPolicy):
     >>> agent.tell(decision, clicked=True)
     """
 
-    name: ClassVar[str] = "rank1elim-kl"
-    use_when: ClassVar[str] = "a handful of synchronisation points, a finite-time guarantee; horizon known"
-    supports_forbidden: ClassVar[bool] = False
+    name = "rank1elim-kl"
+    use_when = "a handful of synchronisation points, a finite-time guarantee; horizon known"
+    supports_forbidden = False
     horizon: int | None = None
-    c: float = 3.0
-
-    def __post_init__(self) -> None:
-        check_c(self.c)
+    c: AtLeast0 = 3.0
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> Rank1ElimKLState:
         horizon = needed_horizon(self, self.horizon)

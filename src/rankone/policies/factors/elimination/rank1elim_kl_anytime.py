@@ -19,18 +19,16 @@ back: with permanent elimination its regret would be linear. Stages double (Algo
 their length, as there is no n. Void outcomes and fillers are treated as in `rankone.policies.engines.elimination`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import FILLER, chance, decide, learn, race, relearn, syncs, view, withdraw
 from rankone.numerics.arrays import Floats, Ints
-from rankone.policies.base import Policy, check_c, check_sizes
+from rankone.policies.base import AtLeast0, Policy, check_sizes
 from rankone.policies.engines.elimination import (
     DRAWN,
     LEADING,
@@ -47,12 +45,13 @@ from rankone.policies.engines.elimination import (
     forget,
     join_nothing,
     one_combination_left,
+    partner_share,
     race_of_sweeps,
     show,
     start_levels,
+    sweep_chance,
     view_of_levels,
 )
-from rankone.policies.engines.sweep_chances import partner_share, sweep_chance
 from rankone.policies.factors.elimination.rank1elim_kl import kl_bounds
 
 # More fields of the counters, after those of `rankone.policies.engines.elimination`.
@@ -96,12 +95,9 @@ class Rank1ElimKLAnytime(Policy):
     >>> agent.tell(agent.ask(), clicked=True)
     """
 
-    name: ClassVar[str] = "rank1elim-kl-anytime"
-    use_when: ClassVar[str] = "outcomes in rare batches, horizon unknown"
-    c: float = 3.0
-
-    def __post_init__(self) -> None:
-        check_c(self.c)
+    name = "rank1elim-kl-anytime"
+    use_when = "outcomes in rare batches, horizon unknown"
+    c: AtLeast0 = 3.0
 
     def start(self, n_rows: int, n_cols: int) -> AnytimeState:
         """Return the state before the first round."""
@@ -169,8 +165,8 @@ def open_stage(state: AnytimeState, rng: Any) -> None:
                 state.partners[stage, state.defeated_by[first + int(rng.random() * (last - first))]] += 1
         own = state.first[side]
         state.behind_left[side] = 0
-        for place in range(own, own + state.left[side]):
-            level = state.remaining[place]
+        for index in range(own, own + state.left[side]):
+            level = state.remaining[index]
             if state.played[level] == stage:
                 state.behind[own + state.behind_left[side]] = level
                 state.behind_left[side] += 1
@@ -240,9 +236,8 @@ def _decide(state: AnytimeState, context: Any, rng: Any, shown: Any) -> int:
     counters[SWEEP_OPEN] += 1
     counters[ANYTIME_TO_PLAY] -= 1
     counters[SWEEP_POSITION] += 1
-    if (
-        counters[SWEEP_POSITION] == state.behind_left[side] and counters[ANYTIME_TO_PLAY] > 0
-    ):  # a sweep ends, not the stage
+    sweep_ends = counters[SWEEP_POSITION] == state.behind_left[side]
+    if sweep_ends and counters[ANYTIME_TO_PLAY] > 0:
         counters[SWEEP_POSITION] = 0
         counters[ANYTIME_REPEAT] += 1
         if side == ROWS and counters[ANYTIME_TO_PLAY] == stage_length(counters[SWEEP_STAGE]) * state.behind_left[COLS]:
@@ -281,6 +276,5 @@ def _learn(state: AnytimeState, shown: Any, tag: int, outcome: Any) -> None:
 @syncs.register(AnytimeState)
 def _syncs(state: AnytimeState) -> int:
     counters = state.counters
-    return int(
-        counters[ANYTIME_SYNCS] - (counters[ANYTIME_TO_PLAY] + counters[SWEEP_OPEN] > 0)
-    )  # the open stage is not in yet
+    is_open = counters[ANYTIME_TO_PLAY] + counters[SWEEP_OPEN] > 0  # this stage is not in yet
+    return int(counters[ANYTIME_SYNCS] - is_open)

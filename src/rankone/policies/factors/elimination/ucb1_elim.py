@@ -6,15 +6,13 @@ r = sqrt(log(n D^2) / (2 n_m)). A single pair left is played for good; several l
 turn for good. Pairs are played in an order shuffled once at the start; ties never eliminate (the test is strict).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankone.compiling.compiled import function, noalloc
+from rankone.compiling.compiled import function, inlined, noalloc
 from rankone.kernels.policy import (
     FILLER,
     Race,
@@ -60,8 +58,8 @@ class UCB1Elim(Policy):
     'ucb1-elim'
     """
 
-    name: ClassVar[str] = "ucb1-elim"
-    use_when: ClassVar[str] = "a baseline to compare with"
+    name = "ucb1-elim"
+    use_when = "a baseline to compare with"
     horizon: int | None = None
 
     def start(self, n_rows: int, n_cols: int) -> UCB1ElimState:
@@ -93,11 +91,11 @@ def close_round(state: UCB1ElimState) -> None:
     """Eliminate pairs by the bounds of this round (step 2)."""
     remaining, counters = state.remaining, state.counters
     best_lower = -math.inf
-    for place in range(counters[ROUNDS_LEFT]):
-        best_lower = max(best_lower, pair_bounds(state, remaining[place])[0])
+    for index in range(counters[ROUNDS_LEFT]):
+        best_lower = max(best_lower, pair_bounds(state, remaining[index])[0])
     kept = 0
-    for place in range(counters[ROUNDS_LEFT]):
-        combination = remaining[place]
+    for index in range(counters[ROUNDS_LEFT]):
+        combination = remaining[index]
         if pair_bounds(state, combination)[1] >= best_lower:
             remaining[kept] = combination
             kept += 1
@@ -116,33 +114,35 @@ def open_round(state: UCB1ElimState) -> None:
     counters[ROUNDS_ASKED] += counters[ROUNDS_WANTED]
 
 
+@inlined
+def mean_of_pair(state: UCB1ElimState, combination: int) -> float:
+    """Return the empirical mean of a pair, 0 without an outcome."""
+    return state.clicks[combination] / (state.pulls[combination] + (state.pulls[combination] == 0))
+
+
 @noalloc
 def leading_pair(state: UCB1ElimState, rng: Any) -> int:
     """Return the remaining pair with the best empirical mean, ties at random."""
-    best, ties, found = -1.0, 0, 0
-    for place in range(state.counters[ROUNDS_LEFT]):
-        combination = state.remaining[place]
-        mean = state.clicks[combination] / (state.pulls[combination] + (state.pulls[combination] == 0))
+    best, ties, leader = -1.0, 0, 0
+    for index in range(state.counters[ROUNDS_LEFT]):
+        combination = state.remaining[index]
+        mean = mean_of_pair(state, combination)
         ties = 1 if mean > best else ties + (mean == best)
         if mean >= best and rng.random() * ties < 1.0:
-            best, found = mean, combination
-    return found
+            best, leader = mean, combination
+    return leader
 
 
 @decide.register(UCB1ElimState)
 def _decide(state: UCB1ElimState, context: Any, rng: Any, shown: Any) -> int:
     remaining, counters = state.remaining, state.counters
+    all_asked = counters[ROUNDS_WANTED] == 0 and counters[ROUNDS_NOW] <= counters[ROUNDS_LAST]
     if counters[ROUNDS_NOW] < 0:
-        for place in range(1, len(remaining)):
-            other = int(rng.random() * (place + 1))
-            remaining[place], remaining[other] = remaining[other], remaining[place]
+        for index in range(1, len(remaining)):
+            other = int(rng.random() * (index + 1))
+            remaining[index], remaining[other] = remaining[other], remaining[index]
         open_round(state)
-    elif (
-        counters[ROUNDS_WANTED] == 0
-        and counters[ROUNDS_OPEN] == 0
-        and counters[ROUNDS_LEFT] > 1
-        and counters[ROUNDS_NOW] <= counters[ROUNDS_LAST]
-    ):
+    elif all_asked and counters[ROUNDS_OPEN] == 0 and counters[ROUNDS_LEFT] > 1:
         close_round(state)
         if counters[ROUNDS_NOW] < counters[ROUNDS_LAST]:
             open_round(state)
@@ -151,16 +151,12 @@ def _decide(state: UCB1ElimState, context: Any, rng: Any, shown: Any) -> int:
     tag, how = FILLER, SURE
     if counters[ROUNDS_LEFT] == 1:
         combination = remaining[0]
-    elif (
-        counters[ROUNDS_WANTED] == 0 and counters[ROUNDS_NOW] <= counters[ROUNDS_LAST]
-    ):  # outcomes of it are still missing
+    elif counters[ROUNDS_WANTED] == 0 and counters[ROUNDS_NOW] <= counters[ROUNDS_LAST]:  # outcomes are still missing
         combination, how = leading_pair(state, rng), LEADING
     else:
         combination = remaining[counters[ROUNDS_POSITION]]
-        if (
-            counters[ROUNDS_NOW] == 0 and counters[ROUNDS_WANTED] == counters[ROUNDS_ASKED]
-        ):  # nobody has seen the order yet
-            how = counters[ROUNDS_POSITION]
+        if counters[ROUNDS_NOW] == 0 and counters[ROUNDS_WANTED] == counters[ROUNDS_ASKED]:
+            how = counters[ROUNDS_POSITION]  # nobody has seen the order yet
         counters[ROUNDS_POSITION] += 1
         if counters[ROUNDS_WANTED] > 0:
             tag = counters[ROUNDS_NOW]
@@ -181,13 +177,9 @@ def _chances(state: UCB1ElimState, shown: Any, cross: Any) -> bool:
         add_chance(state.sizes, shown, cross, counters[ROUNDS_SHOWN], 1.0)
         return True
     for step in range(2):  # the first time they are counted
-        for place in range(max(how, 0), counters[ROUNDS_LEFT]):
-            combination = state.remaining[place]
-            mean = (
-                0.0
-                if how >= 0
-                else state.clicks[combination] / (state.pulls[combination] + (state.pulls[combination] == 0))
-            )
+        for index in range(max(how, 0), counters[ROUNDS_LEFT]):
+            combination = state.remaining[index]
+            mean = 0.0 if how >= 0 else mean_of_pair(state, combination)
             if step == 0:
                 tied = 1 if mean > best else tied + (mean == best)
                 best = max(best, mean)

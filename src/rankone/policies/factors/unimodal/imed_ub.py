@@ -8,11 +8,9 @@ Lazy start: pairs without an outcome cannot lead; on the cross of the leader the
 (the paper's leader is the least pulled of the tied).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from rankone.kernels.policy import chances
 from rankone.numerics.arrays import Ints
@@ -34,10 +32,8 @@ class IMEDUB(CombinationPolicy):
     'imed-ub'
     """
 
-    name: ClassVar[str] = "imed-ub"
-    use_when: ClassVar[str] = (
-        "repeatable choices (no randomness but ties), up to about 32 levels a side; outcomes at once"
-    )
+    name = "imed-ub"
+    use_when = "repeatable choices (no randomness but ties), up to about 32 levels a side; outcomes at once"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> IMEDUBState:
         return start_leaders(IMEDUBState, sizes, forbidden)

@@ -17,31 +17,28 @@ Both parts run on the exact engine, each with a crowd of its own. Where flat ste
 (`is_cheaper` of `rankone.numerics.betas.beta_maximum`), and all combinations simply draw.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.compiling.dispatch import with_fields
-from rankone.errors import InputError
 from rankone.kernels.policy import chances, decide, relearn
 from rankone.numerics.arrays import Ints
 from rankone.numerics.betas.beta_maximum import start_beta_groups
-from rankone.numerics.structures.slots import number_at
+from rankone.numerics.structures.hash_tables import number_at
+from rankone.policies.base import AtLeast0
 from rankone.policies.combination_policy import check_kept
-from rankone.policies.engines.combinations import record_outcome, relearn_combination, write_levels
-from rankone.policies.engines.draw_chances import add_all_draws
+from rankone.policies.engines.combinations import may_show, record_outcome, relearn_combination, write_levels
+from rankone.policies.engines.draw_chances import add_all_draws, counts_of
 from rankone.policies.engines.insurance import add_planes, draw_in_plane, insures_all, n_insured, share_at
-from rankone.policies.engines.leader_chances import leaders_among, never_leads, nothing_known
+from rankone.policies.engines.leader_chances import leaders_among, nothing_known
 from rankone.policies.engines.ruled_out import show_chance
 from rankone.policies.engines.unimodal import clicks_of, find_leader, mean_at, pulls_of
 from rankone.policies.factors.thompson import ThompsonState, draw_winner, tell_groups
 from rankone.policies.factors.unimodal.uts import UTS, UTSState, chances_of_uts, choose_on_cross, record_of_uts
-from rankone.specs import is_number
 
 # More fields of `InsuredState.watch`, after those of UTS.
 INSURED_STEPS, INSURED_ALL = range(3, 5)
@@ -71,14 +68,9 @@ class InsuredUTS(UTS):
     ('insured-uts', 'insured-uts:coin=true,share=0.3')
     """
 
-    share: float = 0.5
-    name: ClassVar[str] = "insured-uts"
-    use_when: ClassVar[str] = "up to 200 combinations of which nobody knows whether they are rank-1"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not is_number(self.share) or not 0.0 <= self.share < math.inf:
-            raise InputError("share as a number of at least 0", self.share, "leave share=0.5")
+    share: AtLeast0 = 0.5
+    name = "insured-uts"
+    use_when = "up to 200 combinations of which nobody knows whether they are rank-1"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> InsuredState:
         everything = insures_all(sizes)
@@ -99,18 +91,9 @@ class InsuredUTS(UTS):
 @inlined
 def flat_part(state: Any) -> Any:
     """Return what flat Thompson sampling sees of the state: the same counts, and a crowd of its own."""
-    return ThompsonState(
-        state.pulls, state.clicks, state.flat_counters, state.sizes, state.forbidden, state.flat_seats,
-        state.flat_groups, state.flat_curves, state.flat_group_counters,
-    )  # fmt: skip
-
-
-@noalloc
-def insurance_step(state: Any, leader: int, rng: Any) -> int:
-    """Return the winner of the draws among all that is insured."""
-    if state.watch[INSURED_ALL]:
-        return draw_winner(flat_part(state), rng)
-    return draw_in_plane(state, leader, rng)
+    seats, groups, curves, counters = state.flat_seats, state.flat_groups, state.flat_curves, state.flat_group_counters
+    own, sizes, forbidden = state.flat_counters, state.sizes, state.forbidden
+    return ThompsonState(state.pulls, state.clicks, own, sizes, forbidden, seats, groups, curves, counters)
 
 
 @inlined
@@ -126,11 +109,13 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     insured = False
     combination = leader
     if rng.random() < share_now(state):
-        combination = insurance_step(state, leader, rng)
+        if state.watch[INSURED_ALL]:
+            combination = draw_winner(flat_part(state), rng)
+        else:
+            combination = draw_in_plane(state, leader, rng)
+        pulls, clicks = pulls_of(state, combination), clicks_of(state, combination)
         best = clicks_of(state, leader) / max(1, pulls_of(state, leader))
-        shows = show_chance(
-            pulls_of(state, combination), clicks_of(state, combination), best, state.watch[INSURED_STEPS]
-        )
+        shows = show_chance(pulls, clicks, best, state.watch[INSURED_STEPS])
         insured = shows == 1.0 or rng.random() < shows
     if not insured:
         combination = choose_on_cross(state, leader, rng)
@@ -172,14 +157,12 @@ def _chances(state: Any, shown: Any, cross: Any) -> bool:
 
 
 @noalloc
-def _add_all_planes(state: Any, share: float, shown: Any, cross: Any) -> float:
+def _add_all_planes(state: Any, share: AtLeast0, shown: Any, cross: Any) -> float:
     """Add the probabilities of an insurance step, times a share; return how probably it shows nothing."""
     first, end, best, weight = leaders_among(state)
     step, passed_over = state.watch[INSURED_STEPS], 0.0
     for leader in range(first, end):
-        if mean_at(state, leader) == best and not never_leads(state, leader):
-            passed_over += weight * add_planes(
-                state.pulls, state.clicks, state.keys, state.table, state.sizes, state.forbidden,
-                number_at(state.keys, leader), weight * share, best, step, shown, cross,
-            )  # fmt: skip
+        number = number_at(state.keys, leader)
+        if mean_at(state, leader) == best and may_show(state, number):
+            passed_over += weight * add_planes(counts_of(state), number, weight * share, best, step, shown, cross)
     return passed_over

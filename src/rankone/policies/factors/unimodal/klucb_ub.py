@@ -8,11 +8,9 @@ Lazy start: pairs without an outcome cannot lead; on the cross of the leader the
 (the paper's leader is the least pulled of the tied).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from rankone.kernels.policy import chances, view
 from rankone.numerics.arrays import Ints
@@ -33,10 +31,8 @@ class KLUCBUB(CombinationPolicy):
     'klucb-ub'
     """
 
-    name: ClassVar[str] = "klucb-ub"
-    use_when: ClassVar[str] = (
-        "repeatable choices (no randomness but ties), up to about 32 levels a side; outcomes at once"
-    )
+    name = "klucb-ub"
+    use_when = "repeatable choices (no randomness but ties), up to about 32 levels a side; outcomes at once"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> KLUCBUBState:
         return start_leaders(KLUCBUBState, sizes, forbidden)

@@ -8,16 +8,14 @@ The leader is the pair with the best empirical mean; let l be how often it has l
 Lazy start: pairs without an outcome cannot lead; on the cross of the leader they come first. Ties are broken at random.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import chances, decide, view
 from rankone.numerics.arrays import Ints
-from rankone.policies.base import check_c
+from rankone.policies.base import AtLeast0
 from rankone.policies.combination_policy import CombinationPolicy
 from rankone.policies.engines.combinations import add_chance, write_levels
 from rankone.policies.engines.leader_chances import leader_chances, spread, spread_over_best
@@ -50,12 +48,9 @@ class OSUB(CombinationPolicy):
     'osub:c=3'
     """
 
-    c: float = 0.0
-    name: ClassVar[str] = "osub"
-    use_when: ClassVar[str] = "the unimodal index policy that later ones improve on; outcomes at once"
-
-    def __post_init__(self) -> None:
-        check_c(self.c)
+    c: AtLeast0 = 0.0
+    name = "osub"
+    use_when = "the unimodal index policy that later ones improve on; outcomes at once"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> OSUBState:
         return start_leaders(OSUBState, sizes, forbidden, self.c)

@@ -26,11 +26,9 @@ learns from himself.
 With ``apart=True`` every segment is on its own from the beginning: the yardstick of separate experiments.
 """
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -38,14 +36,12 @@ from rankone.compiling.compiled import inlined, noalloc
 from rankone.errors import InputError
 from rankone.kernels.policy import chances, decide, learn, relearn, set_context
 from rankone.numerics.betas.beta_maximum import BetaGroups, fields_with_beta_groups
-from rankone.numerics.structures.rekeyable_table import NOBODY
-from rankone.policies.base import check_coin
+from rankone.numerics.structures.hash_tables import NOBODY
 from rankone.policies.combination_policy import CombinationPolicy
 from rankone.policies.engines.combinations import is_forbidden, number_of, record_outcome, write_levels
 from rankone.policies.engines.common_factors import draw_near, lead_with, level_of, near_chances, top_of
 from rankone.policies.engines.segment_tests import PRIOR_ODDS, differs, differs_in, prefers, probability
 from rankone.policies.factors.unimodal.uts import UTS, UTS_CENTRE, UTS_COIN, UTS_GAMMA, UTSState, is_forced
-from rankone.specs import whole_number
 
 _OWN = tuple(field for field in UTSState._fields if field not in BetaGroups._fields)
 _SHARED = ("constants", "sizes", "forbidden", "keys", "table")  # of a UTS, the same for all
@@ -53,19 +49,19 @@ _LEAVE, _JOIN = 0.9, 1e-4
 _ASKED = 3.0  # over the square root of its outcomes: how often a segment is asked for one factor
 _FIRST_LOOK = 16  # outcomes of a segment; then whenever there are a sixteenth more
 _MOST = 3_000_000  # counts in all: each UTS keeps those of all combinations
-# Rows of `SegmentedState.place`: the group of each segment, members of each group, outcomes so far, when to look next,
-# the source of each segment or NOBODY.
+# Rows of `SegmentedState.grouping`: the group of each segment, members of each group, outcomes so far, when to look
+# next, the source of each segment or NOBODY.
 SEG_GROUP, SEG_MEMBERS, SEG_SEEN, SEG_NEXT, SEG_SOURCE = range(5)
 # Fields of `SegmentedState.last`: which UTS decided last; whose outcomes are recalled; the factors that were common, a
 # bit for each, and who led if there were any.
 SEG_USED, SEG_WHOSE, SEG_COMMON, SEG_LED = range(4)
 
 
-class SegmentedState(fields_with_beta_groups(*_OWN, "place", "doubt", "own", "last", "sums", "near")):  # type: ignore[misc]
+class SegmentedState(fields_with_beta_groups(*_OWN, "grouping", "doubt", "own", "last", "sums", "near")):  # type: ignore[misc]
     """Twice as many UTS as segments, stacked: each segment's own, then each group's; the last is as new.
 
-    place, (5, segments); doubt, (segments,) the probability that it differs from its group; own, (segments, D) that it
-    differs from its source in a factor; last, (4,); sums, (levels, 3) and near, (levels,) scratch space.
+    grouping, (5, segments); doubt, (segments,) the probability that it differs from its group; own, (segments, D) that
+    it differs from its source in a factor; last, (4,); sums, (levels, 3) and near, (levels,) scratch space.
     """
 
 
@@ -82,23 +78,13 @@ class SegmentedUTS(CombinationPolicy):
     'segmented-uts:segments=4'
     """
 
-    segments: int = 16
+    segments: Annotated[int, "[1, 256]"] = 16
     coin: bool = False
     apart: bool = False
-    name: ClassVar[str] = "segmented-uts"
-    use_when: ClassVar[str] = "visitors of a few segments that may differ in what is best (needs a context)"
-    uses_context: ClassVar[bool] = True
-    by_segment: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        whole_number("segments", self.segments, most=256)
-        check_coin(self.coin)
-        if not isinstance(self.apart, bool):
-            raise InputError("apart as True or False", self.apart, "leave it out")
-
-    def live(self) -> Self:
-        """Return the form that tosses a coin."""
-        return replace(self, coin=True)
+    name = "segmented-uts"
+    use_when = "visitors of a few segments that may differ in what is best (needs a context)"
+    uses_context = True
+    by_segment = True
 
     def _begin(self, sizes: Any, forbidden: Any) -> SegmentedState:
         n, parts = math.prod(sizes.tolist()), 2 * self.segments + 1
@@ -111,62 +97,66 @@ class SegmentedUTS(CombinationPolicy):
         stacked = {
             field: array if field in _SHARED else np.repeat(array[None], parts, axis=0) for field, array in one.items()
         }
-        place, levels = np.zeros((5, self.segments), np.int64), int(sizes.sum())
-        place[SEG_GROUP] = np.arange(self.segments) if self.apart else 0
-        place[SEG_MEMBERS] = 1 if self.apart else 0
+        grouping, levels = np.zeros((5, self.segments), np.int64), int(sizes.sum())
+        grouping[SEG_GROUP] = np.arange(self.segments) if self.apart else 0
+        grouping[SEG_MEMBERS] = 1 if self.apart else 0
         if not self.apart:
-            place[SEG_MEMBERS, 0] = self.segments
-        place[SEG_NEXT] = np.iinfo(np.int64).max if self.apart else _FIRST_LOOK
-        place[SEG_SOURCE] = NOBODY
+            grouping[SEG_MEMBERS, 0] = self.segments
+        grouping[SEG_NEXT] = np.iinfo(np.int64).max if self.apart else _FIRST_LOOK
+        grouping[SEG_SOURCE] = NOBODY
         if self.apart:
             stacked["watch"][self.segments : -1, UTS_CENTRE] = NOBODY  # as in `_renew`
-        doubt = np.full(self.segments, PRIOR_ODDS / (1.0 + PRIOR_ODDS))
-        return SegmentedState(
-            **stacked, place=place, doubt=doubt, own=np.zeros((self.segments, len(sizes))),
-            last=np.zeros(4, np.int64), sums=np.zeros((levels, 3)), near=np.zeros(levels, np.int64),
-        )  # fmt: skip
+        doubt, own = np.full(self.segments, PRIOR_ODDS / (1.0 + PRIOR_ODDS)), np.zeros((self.segments, len(sizes)))
+        last, near, sums = np.zeros(4, np.int64), np.zeros(levels, np.int64), np.zeros((levels, 3))
+        return SegmentedState(**stacked, grouping=grouping, doubt=doubt, own=own, last=last, sums=sums, near=near)
 
 
 @inlined
 def part(state: Any, number: int) -> Any:
     """Return one of the UTS."""
     return UTSState(
-        state.pulls[number], state.clicks[number], state.led[number], state.best[number], state.ties[number],
-        state.counters[number], state.constants, state.sizes, state.forbidden, state.reach[number], state.keys,
-        state.table, state.watch[number], state.seats[number], state.groups[number], state.curves[number],
+        state.pulls[number],
+        state.clicks[number],
+        state.led[number],
+        state.best[number],
+        state.ties[number],
+        state.counters[number],
+        state.constants,
+        state.sizes,
+        state.forbidden,
+        state.reach[number],
+        state.keys,
+        state.table,
+        state.watch[number],
+        state.seats[number],
+        state.groups[number],
+        state.curves[number],
         state.group_counters[number],
-    )  # fmt: skip
+    )
 
 
 @noalloc
 def _copy(array: Any, into: int, of: int) -> None:
     """Make one part of an array like another, number by number: slices would make arrays."""
-    for place in range(array.shape[1]):
-        array[into, place] = array[of, place]
+    for index in range(array.shape[1]):
+        array[into, index] = array[of, index]
 
 
 @noalloc
 def _copy_table(array: Any, into: int, of: int) -> None:
     for line in range(array.shape[1]):
-        for place in range(array.shape[2]):
-            array[into, line, place] = array[of, line, place]
+        for index in range(array.shape[2]):
+            array[into, line, index] = array[of, line, index]
 
 
 @noalloc
 def _renew(state: Any, number: int) -> None:
     """Let one of the UTS forget everything."""
     new = len(state.pulls) - 1
-    for counts in (
-        state.pulls,
-        state.clicks,
-        state.led,
-        state.ties,
-        state.counters,
-        state.reach,
-        state.watch,
-        state.group_counters,
-    ):
-        _copy(counts, number, new)
+    counts = state.pulls, state.clicks, state.led, state.ties, state.counters, state.reach, state.watch
+    for array in counts:
+        _copy(array, number, new)
+    _copy(state.group_counters, number, new)
     _copy(state.best, number, new)
     for table in (state.seats, state.groups):
         _copy_table(table, number, new)
@@ -180,47 +170,47 @@ def _add(state: Any, number: int, segment: int) -> None:
     into = part(state, number)
     for combination in range(state.pulls.shape[1]):
         clicks = state.clicks[segment, combination]
-        for place in range(state.pulls[segment, combination]):
-            record_outcome(into, combination, 1 if place < clicks else 0)
+        for index in range(state.pulls[segment, combination]):
+            record_outcome(into, combination, 1 if index < clicks else 0)
 
 
 @noalloc
 def _leave(state: Any, segment: int, factor: int) -> None:
     """Let a segment go its own way, at first in one factor."""
-    place, size = state.place, len(state.doubt)
-    group = place[SEG_GROUP, segment]
+    grouping, size = state.grouping, len(state.doubt)
+    group = grouping[SEG_GROUP, segment]
     empty = (group + 1) % size
-    while place[SEG_MEMBERS, empty] > 0:
+    while grouping[SEG_MEMBERS, empty] > 0:
         empty = (empty + 1) % size
-    place[SEG_MEMBERS, group] -= 1
-    place[SEG_GROUP, segment], place[SEG_MEMBERS, empty] = empty, 1
-    place[SEG_SOURCE, segment] = group if group < empty else NOBODY
+    grouping[SEG_MEMBERS, group] -= 1
+    grouping[SEG_GROUP, segment], grouping[SEG_MEMBERS, empty] = empty, 1
+    grouping[SEG_SOURCE, segment] = group if group < empty else NOBODY
     for other in range(len(state.sizes)):
         state.own[segment, other] = 1.0 if other == factor else 0.0
     for changed in (group, empty):
         _renew(state, size + changed)
         for other in range(size):
-            if place[SEG_GROUP, other] == changed:
+            if grouping[SEG_GROUP, other] == changed:
                 _add(state, size + changed, other)
 
 
 @noalloc
 def _join(state: Any, segment: int) -> None:
     """Let a segment that is alone join the group that it agrees with, if there is one."""
-    place, size = state.place, len(state.doubt)
-    group = place[SEG_GROUP, segment]
+    grouping, size = state.grouping, len(state.doubt)
+    group = grouping[SEG_GROUP, segment]
     closest, least = group, _JOIN
     for other in range(size):
-        if other != group and place[SEG_MEMBERS, other] > 0:
-            found, _ = differs(state, segment, size + other, False)
-            if found < least:
-                closest, least = other, found
+        if other != group and grouping[SEG_MEMBERS, other] > 0:
+            result, _ = differs(state, segment, size + other, False)
+            if result < least:
+                closest, least = other, result
     if closest != group:
-        place[SEG_MEMBERS, group] -= 1
-        place[SEG_MEMBERS, closest] += 1
-        place[SEG_GROUP, segment] = closest
-        if place[SEG_SOURCE, segment] >= closest:
-            place[SEG_SOURCE, segment] = NOBODY
+        grouping[SEG_MEMBERS, group] -= 1
+        grouping[SEG_MEMBERS, closest] += 1
+        grouping[SEG_GROUP, segment] = closest
+        if grouping[SEG_SOURCE, segment] >= closest:
+            grouping[SEG_SOURCE, segment] = NOBODY
             for factor in range(len(state.sizes)):
                 state.own[segment, factor] = 0.0
         _add(state, size + closest, segment)
@@ -230,41 +220,41 @@ def _join(state: Any, segment: int) -> None:
 @noalloc
 def _look(state: Any, segment: int) -> None:
     """See whether a segment still belongs where it is, and what it has in common with its source."""
-    place, size, sizes = state.place, len(state.doubt), state.sizes
-    group = place[SEG_GROUP, segment]
-    if place[SEG_MEMBERS, group] > 1:
+    grouping, size, sizes = state.grouping, len(state.doubt), state.sizes
+    group = grouping[SEG_GROUP, segment]
+    if grouping[SEG_MEMBERS, group] > 1:
         leader = top_of(part(state, size + group))
         doubt, loudest = differs(state, segment, size + group, True)
         for factor in range(len(sizes)):
             level = level_of(sizes, leader, factor)
-            found = probability(PRIOR_ODDS * prefers(state, factor, segment, level))
-            if found > doubt:
-                doubt, loudest = found, factor
+            result = probability(PRIOR_ODDS * prefers(state, factor, segment, level))
+            if result > doubt:
+                doubt, loudest = result, factor
         state.doubt[segment] = doubt
         if doubt >= _LEAVE:
             _leave(state, segment, loudest)
             _join(state, segment)
     else:
         _join(state, segment)
-    source = place[SEG_SOURCE, segment]
+    source = grouping[SEG_SOURCE, segment]
     if source != NOBODY:
         leader = top_of(part(state, size + source))
         for factor in range(len(sizes)):
             if state.own[segment, factor] < 1.0:
                 level = level_of(sizes, leader, factor)
-                found = differs_in(state, factor, segment, size + source, level)
-                state.own[segment, factor] = found if found < _LEAVE else 1.0
+                result = differs_in(state, factor, segment, size + source, level)
+                state.own[segment, factor] = result if result < _LEAVE else 1.0
 
 
 @inlined
 def _record(state: Any, segment: int, combination: int, clicked: int) -> None:
     size = len(state.doubt)
     record_outcome(part(state, segment), combination, clicked)
-    record_outcome(part(state, size + state.place[SEG_GROUP, segment]), combination, clicked)
-    state.place[SEG_SEEN, segment] += 1
-    seen = state.place[SEG_SEEN, segment]
-    if seen >= state.place[SEG_NEXT, segment]:
-        state.place[SEG_NEXT, segment] = seen + max(_FIRST_LOOK, seen // 16)
+    record_outcome(part(state, size + state.grouping[SEG_GROUP, segment]), combination, clicked)
+    state.grouping[SEG_SEEN, segment] += 1
+    seen = state.grouping[SEG_SEEN, segment]
+    if seen >= state.grouping[SEG_NEXT, segment]:
+        state.grouping[SEG_NEXT, segment] = seen + max(_FIRST_LOOK, seen // 16)
         _look(state, segment)
 
 
@@ -277,13 +267,13 @@ def _segment_in(state: Any, context: Any) -> int:
 @decide.register(SegmentedState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     segment = _segment_in(state, context)
-    group, source, size = state.place[SEG_GROUP, segment], state.place[SEG_SOURCE, segment], len(state.doubt)
-    alone, common = state.place[SEG_MEMBERS, group] == 1, 0
-    learns = source != NOBODY and state.place[SEG_MEMBERS, source] > 0
+    group, source, size = state.grouping[SEG_GROUP, segment], state.grouping[SEG_SOURCE, segment], len(state.doubt)
+    alone, common = state.grouping[SEG_MEMBERS, group] == 1, 0
+    learns = source != NOBODY and state.grouping[SEG_MEMBERS, source] > 0
     used = segment if alone else size + group
     if learns or not alone:
         drawn, factors, asked = rng.random(), len(state.sizes), -1
-        seen = state.place[SEG_SEEN, segment]
+        seen = state.grouping[SEG_SEEN, segment]
         least = min(0.5, _ASKED / math.sqrt(seen)) if seen > 0 else 0.0
         if drawn < least:
             drawn *= factors / least
@@ -331,8 +321,8 @@ def _set_context(state: Any, context: Any) -> None:
 @relearn.register(SegmentedState)
 def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
     combination = number_of(state.sizes, shown)
-    for place in range(pulls):
-        _record(state, state.last[SEG_WHOSE], combination, 1 if place < clicks else 0)
+    for index in range(pulls):
+        _record(state, state.last[SEG_WHOSE], combination, 1 if index < clicks else 0)
 
 
 @chances.register(SegmentedState)

@@ -15,16 +15,13 @@ With ``coin=True`` a coin says whether it is the leader's turn. That is the form
 decisions would be certain beforehand otherwise.
 """
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any
 
 from rankone.kernels.policy import chances, decide
 from rankone.numerics.arrays import Ints
 from rankone.numerics.kl import bernoulli_kl
-from rankone.policies.base import check_coin
 from rankone.policies.combination_policy import CombinationPolicy
 from rankone.policies.engines.combinations import add_chance, write_levels
 from rankone.policies.engines.leader_chances import best_score, leader_chances, spread, spread_over_best
@@ -61,15 +58,8 @@ class TopTwo(CombinationPolicy):
 
     coin: bool = False
 
-    name: ClassVar[str] = "top-two"
-    use_when: ClassVar[str] = "finding the winner and stopping (live: stopping); earns fewer clicks than uts meanwhile"
-
-    def __post_init__(self) -> None:
-        check_coin(self.coin)
-
-    def live(self) -> Self:
-        """Return the form that tosses a coin."""
-        return replace(self, coin=True)
+    name = "top-two"
+    use_when = "finding the winner and stopping (live: stopping); earns fewer clicks than uts meanwhile"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> TopTwoState:
         return start_leaders(TopTwoState, sizes, forbidden, self.coin)

@@ -16,15 +16,12 @@ Where that is cheaper the draws are not made one by one (`largest_draw`): `ranko
 the winner with the same law. Its crowd is the cross of the leader; when another pair leads, the crowd moves there.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 
 from rankone.compiling.compiled import inlined, noalloc
-from rankone.errors import InputError
 from rankone.kernels.policy import chances, decide, grown, room, view
 from rankone.numerics.arrays import Ints
 from rankone.numerics.betas.beta import draw_beta
@@ -37,18 +34,16 @@ from rankone.numerics.betas.beta_maximum import (
     regroup,
     start_beta_groups,
 )
-from rankone.numerics.structures.rekeyable_table import NOBODY
-from rankone.numerics.structures.slots import number_at
-from rankone.policies.base import check_coin
+from rankone.numerics.structures.hash_tables import NOBODY, number_at
 from rankone.policies.combination_policy import CombinationPolicy
 from rankone.policies.engines.combinations import (
     learns_combinations,
     on_cross,
-    place_on_cross,
+    position_on_cross,
     record_outcome,
     write_levels,
 )
-from rankone.policies.engines.draw_chances import fill_cross_draws
+from rankone.policies.engines.draw_chances import counts_of, fill_cross_draws
 from rankone.policies.engines.leader_chances import fill_evenly, leaders_among, nothing_known
 from rankone.policies.engines.unimodal import (
     LEADER_CHAMPION,
@@ -86,25 +81,15 @@ class UTS(CombinationPolicy):
     ('uts', 'uts:gamma=5', 'uts:coin=true')
     """
 
-    gamma: int = 2
+    gamma: Annotated[int, "[2, inf)"] = 2
     coin: bool = False
-    name: ClassVar[str] = "uts"
-    use_when: ClassVar[str] = "most uses: little regret, horizon unknown, outcomes late or in batches"
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.gamma, int) or isinstance(self.gamma, bool) or self.gamma < 2:
-            raise InputError("gamma as a whole number of at least 2", self.gamma, "leave gamma=2, the paper's choice")
-        check_coin(self.coin)
-
-    def live(self) -> Self:
-        """Return the form that tosses a coin."""
-        return replace(self, coin=True)
+    name = "uts"
+    use_when = "most uses: little regret, horizon unknown, outcomes late or in batches"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> UTSState:
         leaders = start_leaders(LeaderState, sizes, forbidden)
-        crowd = start_beta_groups(
-            0 if len(forbidden) else int((sizes - 1).sum())
-        )  # where something is forbidden, all draw
+        # Where something is forbidden, all draw.
+        crowd = start_beta_groups(0 if len(forbidden) else int((sizes - 1).sum()))
         centre = NOBODY if len(forbidden) else 0
         return UTSState(*leaders, np.array([centre, self.gamma, self.coin]), *crowd)
 
@@ -113,8 +98,8 @@ class UTS(CombinationPolicy):
 def largest_draw(state: Any, leader: int, rng: Any) -> int:
     """Let the leader and its cross draw, one by one; return the combination with the largest draw."""
     winner, largest = leader, draw_beta(pulls_of(state, leader), clicks_of(state, leader), rng)
-    for place in range(reached(state, leader)):
-        combination = rival(state, leader, place)
+    for index in range(reached(state, leader)):
+        combination = rival(state, leader, index)
         draw = draw_beta(pulls_of(state, combination), clicks_of(state, combination), rng)
         if draw > largest:
             winner, largest = combination, draw
@@ -125,9 +110,9 @@ def largest_draw(state: Any, leader: int, rng: Any) -> int:
 def move_groups(state: Any, leader: int) -> None:
     """Let the crowd be the cross of another leader."""
     state.watch[UTS_CENTRE], state.group_counters[GROUPS_RENEW_AT] = leader, 0
-    for place in range(state.counters[LEADER_CROSS]):
-        combination = on_cross(state.sizes, leader, place)
-        regroup(state, place, pulls_of(state, combination), clicks_of(state, combination))
+    for index in range(state.counters[LEADER_CROSS]):
+        combination = on_cross(state.sizes, leader, index)
+        regroup(state, index, pulls_of(state, combination), clicks_of(state, combination))
 
 
 @noalloc
@@ -146,9 +131,9 @@ def choose_on_cross(state: Any, leader: int, rng: Any) -> int:
         if len(state.forbidden) == 0 and is_cheaper(state, state.counters[LEADER_CROSS]):
             if leader != state.watch[UTS_CENTRE]:
                 move_groups(state, leader)
-            place = challenge(state, pulls_of(state, leader), clicks_of(state, leader), rng)
-            if place != NOBODY:
-                combination = on_cross(state.sizes, leader, place)
+            index = challenge(state, pulls_of(state, leader), clicks_of(state, leader), rng)
+            if index != NOBODY:
+                combination = on_cross(state.sizes, leader, index)
         else:
             state.watch[UTS_CENTRE] = NOBODY
             combination = largest_draw(state, leader, rng)
@@ -170,9 +155,9 @@ def record_of_uts(state: Any, combination: int, clicked: int) -> None:
         if combination != number_at(state.keys, state.counters[LEADER_CHAMPION]):
             note_cost(state)
     elif combination != centre:
-        place = place_on_cross(state.sizes, centre, combination)
-        if place != NOBODY:
-            regroup(state, place, pulls_of(state, combination), clicks_of(state, combination))
+        index = position_on_cross(state.sizes, centre, combination)
+        if index != NOBODY:
+            regroup(state, index, pulls_of(state, combination), clicks_of(state, combination))
 
 
 learns_combinations(UTSState)
@@ -184,10 +169,8 @@ def chances_of_uts(state: Any, shown: Any, cross: Any) -> bool:
     if nothing_known(state):
         return fill_evenly(state, cross)
     first, end, best, _ = leaders_among(state)
-    fill_cross_draws(
-        state.pulls, state.clicks, state.led, state.keys, state.table, first, end, best, state.counters[LEADER_LAST],
-        state.watch[UTS_GAMMA], state.watch[UTS_COIN], state.sizes, state.forbidden, len(state.reach), shown, cross,
-    )  # fmt: skip
+    last, every = state.counters[LEADER_LAST], (state.watch[UTS_GAMMA], state.watch[UTS_COIN])
+    fill_cross_draws(counts_of(state), (first, end, best), state.led, last, every, len(state.reach), shown, cross)
     return True
 
 

@@ -13,16 +13,12 @@ item shown longest ago, at first to a random one.
 them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import ClassVar
 
-from rankone.policies.base import ListPolicy, check_c
-from rankone.policies.engines.indices.index_race import exploration_level, index_at, index_slope
-from rankone.policies.engines.indices.kl_index import kl_index, kl_level, kl_slope
+from rankone.policies.base import AtLeast0, ListPolicy
+from rankone.policies.engines.index_race import exploration_level, index_at, index_slope, kl_index, kl_level, kl_slope
 from rankone.policies.engines.lists.item_race import ItemRaceState, start_items
-from rankone.policies.engines.lists.list_reading import UNTIL, check_order, check_until, places_by_order
+from rankone.policies.engines.lists.layout import UNTIL, Order, Until, positions_by_order
 
 
 class KLItemState(ItemRaceState):
@@ -47,16 +43,11 @@ class CascadeKLUCB(ListPolicy):
     'cascade-kl-ucb:c=3,order=worst-first'
     """
 
-    name: ClassVar[str] = "cascade-kl-ucb"
-    use_when: ClassVar[str] = "cascades, with a guarantee; outcomes at once"
-    c: float = 0.0
-    order: str = "best-first"
-    until: str = "first"
-
-    def __post_init__(self) -> None:
-        check_c(self.c)
-        check_order(self.order)
-        check_until(self.until)
+    name = "cascade-kl-ucb"
+    use_when = "cascades, with a guarantee; outcomes at once"
+    c: AtLeast0 = 0.0
+    order: Order = "best-first"
+    until: Until = "first"
 
     def _begin(self, n_items: int, n_positions: int) -> KLItemState:
-        return start_items(KLItemState, n_items, places_by_order(n_positions, self.order), UNTIL[self.until], self.c)
+        return start_items(KLItemState, n_items, positions_by_order(n_positions, self.order), UNTIL[self.until], self.c)

@@ -7,18 +7,11 @@ first. An item counts as looked at down to the first click, and all are without 
 `engines.lists.top_draws` makes only draws that can be among the K largest; ``tests/oracles/plain_lists.py`` makes all.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.list_reading import UNTIL, check_order, check_until, places_by_order
+from rankone.policies.engines.lists.layout import UNTIL, Order, Until, positions_by_order
 from rankone.policies.engines.lists.top_draws import TopDrawsState, start_draws
-
-
-class CascadeTSState(TopDrawsState):
-    """Looks and clicks of every item, and the bar that draws are compared with."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +26,10 @@ class CascadeTS(ListPolicy):
     'cascade-ts:order=worst-first'
     """
 
-    name: ClassVar[str] = "cascade-ts"
-    use_when: ClassVar[str] = "cascades: the least regret; late outcomes"
-    order: str = "best-first"
-    until: str = "first"
+    name = "cascade-ts"
+    use_when = "cascades: the least regret; late outcomes"
+    order: Order = "best-first"
+    until: Until = "first"
 
-    def __post_init__(self) -> None:
-        check_order(self.order)
-        check_until(self.until)
-
-    def _begin(self, n_items: int, n_positions: int) -> CascadeTSState:
-        return start_draws(CascadeTSState, n_items, places_by_order(n_positions, self.order), UNTIL[self.until])
+    def _begin(self, n_items: int, n_positions: int) -> TopDrawsState:
+        return start_draws(n_items, positions_by_order(n_positions, self.order), UNTIL[self.until])

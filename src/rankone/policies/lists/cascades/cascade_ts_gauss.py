@@ -8,19 +8,24 @@ in list t = 1, 2, ...; mean and looks start at 0. The K largest scores are shown
 well-known items are preferred: half of the lists exploit. Ties are drawn afresh.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.list_ranking import draw_ties, rank_largest, show_at
-from rankone.policies.engines.lists.list_reading import UNTIL, check_order, looked_at, places_by_order
+from rankone.policies.engines.lists.layout import (
+    UNTIL,
+    Order,
+    draw_ties,
+    looked_at,
+    positions_by_order,
+    rank_largest,
+    show_at,
+)
 
 
 class CascadeGaussState(NamedTuple):
@@ -31,7 +36,7 @@ class CascadeGaussState(NamedTuple):
     scores: Floats  # (2, L) scratch space: scores and ties
     top: Ints  # (K,) scratch space
     counters: Ints  # (1,) lists so far
-    places: Ints  # (K,)
+    positions: Ints  # (K,)
 
 
 @dataclass(frozen=True)
@@ -45,17 +50,14 @@ class CascadeTSGauss(ListPolicy):
     'cascade-ts-gauss'
     """
 
-    name: ClassVar[str] = "cascade-ts-gauss"
-    use_when: ClassVar[str] = "a comparison with the literature on cascades"
-    order: str = "best-first"
-
-    def __post_init__(self) -> None:
-        check_order(self.order)
+    name = "cascade-ts-gauss"
+    use_when = "a comparison with the literature on cascades"
+    order: Order = "best-first"
 
     def _begin(self, n_items: int, n_positions: int) -> CascadeGaussState:
         pulls, clicks = np.zeros((2, n_items), np.int64)
-        top, places = np.zeros(n_positions, np.int64), places_by_order(n_positions, self.order)
-        return CascadeGaussState(pulls, clicks, np.zeros((2, n_items)), top, np.zeros(1, np.int64), places)
+        top, positions = np.zeros(n_positions, np.int64), positions_by_order(n_positions, self.order)
+        return CascadeGaussState(pulls, clicks, np.zeros((2, n_items)), top, np.zeros(1, np.int64), positions)
 
 
 @decide.register(CascadeGaussState)
@@ -70,15 +72,15 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
         scores[0, item] = mean + normal * max(math.sqrt(mean * (1.0 - mean) * width), width)
     draw_ties(scores[1], rng)
     rank_largest(scores[0], scores[1], state.top)
-    show_at(state.places, state.top, shown)
+    show_at(state.positions, state.top, shown)
     return 0
 
 
 @learn.register(CascadeGaussState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for place in range(looked_at(outcome, _FIRST)):
-        state.pulls[shown[place]] += 1
-        state.clicks[shown[place]] += outcome[place]
+    for position in range(looked_at(outcome, _FIRST)):
+        state.pulls[shown[position]] += 1
+        state.clicks[shown[position]] += outcome[position]
 
 
 _FIRST = UNTIL["first"]

@@ -5,16 +5,14 @@ After t lists, show the K items with the largest ``mean + sqrt(1.5 log t / looks
 looked at, how it starts and who wins ties is as in `cascade-kl-ucb`, which has a third of its regret.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.indices.index_race import exploration_level, index_at, index_slope
+from rankone.policies.engines.index_race import exploration_level, index_at, index_slope
 from rankone.policies.engines.lists.item_race import ItemRaceState, start_items
-from rankone.policies.engines.lists.list_reading import UNTIL, check_order, check_until, places_by_order
+from rankone.policies.engines.lists.layout import UNTIL, Order, Until, positions_by_order
 
 SCALE = 1.5
 
@@ -50,14 +48,10 @@ class CascadeUCB1(ListPolicy):
     'cascade-ucb1'
     """
 
-    name: ClassVar[str] = "cascade-ucb1"
-    use_when: ClassVar[str] = "a comparison with the literature on cascades"
-    order: str = "best-first"
-    until: str = "first"
-
-    def __post_init__(self) -> None:
-        check_order(self.order)
-        check_until(self.until)
+    name = "cascade-ucb1"
+    use_when = "a comparison with the literature on cascades"
+    order: Order = "best-first"
+    until: Until = "first"
 
     def _begin(self, n_items: int, n_positions: int) -> UCB1ItemState:
-        return start_items(UCB1ItemState, n_items, places_by_order(n_positions, self.order), UNTIL[self.until])
+        return start_items(UCB1ItemState, n_items, positions_by_order(n_positions, self.order), UNTIL[self.until])

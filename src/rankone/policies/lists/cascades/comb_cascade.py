@@ -6,16 +6,14 @@ the largest product of weights is shown, here the K items with the largest. Item
 (the world `Conjunctive`). An item that was never tried comes first; ties go to the item shown longest ago.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.indices.index_race import exploration_level, index_at, index_slope
+from rankone.policies.engines.index_race import exploration_level, index_at, index_slope
 from rankone.policies.engines.lists.item_race import ItemRaceState, start_items
-from rankone.policies.engines.lists.list_reading import UNTIL, places_by_order
+from rankone.policies.engines.lists.layout import UNTIL, positions_by_order
 from rankone.policies.lists.cascades.cascade_ucb1 import SCALE
 
 
@@ -48,8 +46,8 @@ class CombCascade(ListPolicy):
     'comb-cascade'
     """
 
-    name: ClassVar[str] = "comb-cascade"
-    use_when: ClassVar[str] = "lists that work only if all of their items do, with a guarantee"
+    name = "comb-cascade"
+    use_when = "lists that work only if all of their items do, with a guarantee"
 
     def _begin(self, n_items: int, n_positions: int) -> CombCascadeState:
-        return start_items(CombCascadeState, n_items, places_by_order(n_positions, "best-first"), UNTIL["miss"])
+        return start_items(CombCascadeState, n_items, positions_by_order(n_positions, "best-first"), UNTIL["miss"])

@@ -6,21 +6,12 @@ one), and the item with the k-th largest index goes to the position from which t
 Only the order of these probabilities is used; where it is not known, they are taken to fall from the top.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import ClassVar
 
-from rankone.policies.base import ListPolicy, check_c
+from rankone.policies.base import AtLeast0, ListPolicy
 from rankone.policies.engines.lists.item_race import start_items
-from rankone.policies.engines.lists.list_known import check_probabilities, places_by_termination
-from rankone.policies.engines.lists.list_reading import UNTIL
+from rankone.policies.engines.lists.layout import UNTIL, OfPositions, positions_by_termination
 from rankone.policies.lists.cascades.cascade_kl_ucb import KLItemState
-from rankone.specs import Numbers
-
-
-class DCMKLState(KLItemState):
-    """Looks and clicks of every item; the constant is c."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +27,11 @@ class DCMKLUCB(ListPolicy):
     'dcm-kl-ucb:termination=0.2x0.9'
     """
 
-    name: ClassVar[str] = "dcm-kl-ucb"
-    use_when: ClassVar[str] = "dependent clicks, with a guarantee; outcomes at once"
-    c: float = 0.0
-    termination: Numbers | None = None
+    name = "dcm-kl-ucb"
+    use_when = "dependent clicks, with a guarantee; outcomes at once"
+    c: AtLeast0 = 0.0
+    termination: OfPositions = None
 
-    def __post_init__(self) -> None:
-        check_c(self.c)
-        check_probabilities("termination", self.termination)
-
-    def _begin(self, n_items: int, n_positions: int) -> DCMKLState:
-        places = places_by_termination(self.termination, n_positions)
-        return start_items(DCMKLState, n_items, places, UNTIL["last"], self.c)
+    def _begin(self, n_items: int, n_positions: int) -> KLItemState:
+        positions = positions_by_termination(self.termination, n_positions)
+        return start_items(KLItemState, n_items, positions, UNTIL["last"], self.c)

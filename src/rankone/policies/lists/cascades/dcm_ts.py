@@ -6,20 +6,11 @@ click (all of it without one), and the item with the k-th largest draw goes to t
 visitors leave satisfied; where that order is not known, it is taken to fall from the top.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.list_known import check_probabilities, places_by_termination
-from rankone.policies.engines.lists.list_reading import UNTIL
+from rankone.policies.engines.lists.layout import UNTIL, OfPositions, positions_by_termination
 from rankone.policies.engines.lists.top_draws import TopDrawsState, start_draws
-from rankone.specs import Numbers
-
-
-class DCMTSState(TopDrawsState):
-    """Looks and clicks of every item, and the bar that draws are compared with."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +25,10 @@ class DCMTS(ListPolicy):
     'dcm-ts'
     """
 
-    name: ClassVar[str] = "dcm-ts"
-    use_when: ClassVar[str] = "dependent clicks: the least regret; late outcomes"
-    termination: Numbers | None = None
+    name = "dcm-ts"
+    use_when = "dependent clicks: the least regret; late outcomes"
+    termination: OfPositions = None
 
-    def __post_init__(self) -> None:
-        check_probabilities("termination", self.termination)
-
-    def _begin(self, n_items: int, n_positions: int) -> DCMTSState:
-        return start_draws(DCMTSState, n_items, places_by_termination(self.termination, n_positions), UNTIL["last"])
+    def _begin(self, n_items: int, n_positions: int) -> TopDrawsState:
+        positions = positions_by_termination(self.termination, n_positions)
+        return start_draws(n_items, positions, UNTIL["last"])

@@ -9,11 +9,9 @@ candidate is always looked at, and it costs no more than elsewhere. A list count
 click. The mean of an item that nobody has looked at is 0. Ties are drawn afresh.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +19,7 @@ from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.kl import bernoulli_kl
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.list_ranking import draw_ties, rank_largest
-from rankone.policies.engines.lists.list_reading import UNTIL, looked_at
+from rankone.policies.engines.lists.layout import UNTIL, draw_ties, looked_at, rank_largest
 from rankone.specs import whole_number
 
 _FIRST = UNTIL["first"]
@@ -51,12 +48,9 @@ class PIEL(ListPolicy):
     'pie-l:position=3'
     """
 
-    name: ClassVar[str] = "pie-l"
-    use_when: ClassVar[str] = "cascades, with a guarantee; one item explored at a time"
-    position: int = 1
-
-    def __post_init__(self) -> None:
-        whole_number("position", self.position, example=1)
+    name = "pie-l"
+    use_when = "cascades, with a guarantee; one item explored at a time"
+    position: Annotated[int, "[1, inf)"] = 1
 
     def _begin(self, n_items: int, n_positions: int) -> PIEState:
         whole_number("position of pie-l", self.position, most=n_positions, example=1)
@@ -73,26 +67,26 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
         means[item] = state.clicks[item] / pulls[item] if pulls[item] > 0 else 0.0
     draw_ties(ties, rng)
     rank_largest(means, ties, top)
-    for place in range(len(shown)):
-        shown[place] = top[place]
-        ties[top[place]] = -1.0  # from here on: a leader
-    level, last, found = math.log(state.counters[0]), means[top[len(top) - 1]], 0
+    for position in range(len(shown)):
+        shown[position] = top[position]
+        ties[top[position]] = -1.0  # from here on: a leader
+    level, last, count = math.log(state.counters[0]), means[top[len(top) - 1]], 0
     level += _LOG_LOG * math.log(level) if level > 1.0 else 0.0
     for item in range(len(pulls)):
         if ties[item] >= 0.0 and (pulls[item] == 0 or pulls[item] * bernoulli_kl(means[item], last) <= level):
-            state.candidates[found] = item
-            found += 1
-    if found > 0 and rng.random() < 0.5:
-        place = len(shown) - 1
-        while place > state.counters[1]:
-            shown[place] = shown[place - 1]
-            place -= 1
-        shown[place] = state.candidates[int(rng.random() * found)]
+            state.candidates[count] = item
+            count += 1
+    if count > 0 and rng.random() < 0.5:
+        position = len(shown) - 1
+        while position > state.counters[1]:
+            shown[position] = shown[position - 1]
+            position -= 1
+        shown[position] = state.candidates[int(rng.random() * count)]
     return 0
 
 
 @learn.register(PIEState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for place in range(looked_at(outcome, _FIRST)):
-        state.pulls[shown[place]] += 1
-        state.clicks[shown[place]] += outcome[place]
+    for position in range(looked_at(outcome, _FIRST)):
+        state.pulls[shown[position]] += 1
+        state.clicks[shown[position]] += outcome[position]

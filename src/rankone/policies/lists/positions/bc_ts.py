@@ -1,5 +1,5 @@
 """BC-MP-TS, bias-corrected Thompson sampling: Komiyama, Honda, Nakagawa, "Optimal Regret Analysis of Thompson
-Sampling in Stochastic Multi-armed Bandit Problem with Multiple DecisionKind" (ICML 2015), supplement.
+Sampling in Stochastic Multi-armed Bandit Problem with Multiple Plays" (ICML 2015), supplement.
 
 Every item draws from Beta(S + 1, E - S + 1): S its clicks, E the sum of the examinations of the positions at which it
 was shown, so that a display where few look counts little. E - S counts as at least 0. The k-th largest draw goes to
@@ -9,10 +9,8 @@ The draws are too sure of themselves where attraction is high and examination lo
 (1 - attraction): harmless below an attraction of 0.3 or so, and a rare bad run above. `pbm-ts` has no such fault.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,10 +18,13 @@ from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.list_known import check_probabilities, needed_examination
-from rankone.policies.engines.lists.list_ranking import rank_largest, show_at
-from rankone.policies.engines.lists.list_reading import places_by_weight
-from rankone.specs import Numbers
+from rankone.policies.engines.lists.layout import (
+    OfPositions,
+    needed_examination,
+    positions_by_weight,
+    rank_largest,
+    show_at,
+)
 
 
 class BCTSState(NamedTuple):
@@ -34,7 +35,7 @@ class BCTSState(NamedTuple):
     scores: Floats  # (L,) scratch space
     top: Ints  # (K,) scratch space
     examination: Floats  # (K,)
-    places: Ints  # (K,)
+    positions: Ints  # (K,)
 
 
 @dataclass(frozen=True)
@@ -48,17 +49,14 @@ class BCTS(ListPolicy):
     'bc-ts:examination=1x0.5'
     """
 
-    name: ClassVar[str] = "bc-ts"
-    use_when: ClassVar[str] = "position-based lists of known examination, attractions below 0.3"
-    examination: Numbers | None = None
-
-    def __post_init__(self) -> None:
-        check_probabilities("examination", self.examination)
+    name = "bc-ts"
+    use_when = "position-based lists of known examination, attractions below 0.3"
+    examination: OfPositions = None
 
     def _begin(self, n_items: int, n_positions: int) -> BCTSState:
         exams = needed_examination(self, self.examination, n_positions)
         looks, clicks, scores = np.zeros((3, n_items))
-        return BCTSState(looks, clicks, scores, np.zeros(n_positions, np.int64), exams, places_by_weight(exams))
+        return BCTSState(looks, clicks, scores, np.zeros(n_positions, np.int64), exams, positions_by_weight(exams))
 
 
 @decide.register(BCTSState)
@@ -67,12 +65,12 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     for item in range(len(scores)):
         scores[item] = draw_beta(max(looks[item], clicks[item]), clicks[item], rng)
     rank_largest(scores, scores, state.top)
-    show_at(state.places, state.top, shown)
+    show_at(state.positions, state.top, shown)
     return 0
 
 
 @learn.register(BCTSState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for place in range(len(shown)):
-        state.looks[shown[place]] += state.examination[place]
-        state.clicks[shown[place]] += outcome[place]
+    for position in range(len(shown)):
+        state.looks[shown[position]] += state.examination[position]
+        state.clicks[shown[position]] += outcome[position]

@@ -12,10 +12,8 @@ position is taken to be the best: fixing the examination of position 1 fails whe
 is no proof of its regret. A page of one position has nothing to learn about examination.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +22,7 @@ from rankone.kernels.policy import View, decide, learn, view
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.product_posterior import HULL, draw_factor, draw_factors, make_hull
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.list_ranking import rank_largest, show_at
-from rankone.specs import whole_number
+from rankone.policies.engines.lists.layout import item_view, rank_largest, show_at
 
 GIBBS_ASKED, GIBBS_EVERY = range(2)
 _FREE = 50  # items up to which examinations are drawn for every list
@@ -44,7 +41,7 @@ class GibbsTSState(NamedTuple):
     position_hulls: Floats  # (K, 5)
     stale: Ints  # (L,) 1 where the hull of an item has to be made anew
     top: Ints  # (K,) scratch space: the best items
-    places: Ints  # (K,) scratch space: the most examined positions
+    positions: Ints  # (K,) scratch space: the most examined positions
     counters: Ints  # (2,) lists so far; lists between two draws of the examinations
 
 
@@ -59,62 +56,58 @@ class GibbsTS(ListPolicy):
     'gibbs-ts'
     """
 
-    name: ClassVar[str] = "gibbs-ts"
-    use_when: ClassVar[str] = "lists of unknown examination, in any order of positions; late outcomes"
-    every: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.every is not None:
-            whole_number("every", self.every, example=1)
+    name = "gibbs-ts"
+    use_when = "lists of unknown examination, in any order of positions; late outcomes"
+    every: Annotated[int | None, "[1, inf)"] = None
 
     def _begin(self, n_items: int, n_positions: int) -> GibbsTSState:
         every = self.every if self.every is not None else 1 + (n_items - 1) // _FREE
-        top, places = np.zeros((2, n_positions), np.int64)
-        return GibbsTSState(
-            np.zeros(n_items), np.zeros(n_positions), np.zeros((n_items, n_positions)),
-            np.zeros((n_positions, n_items)), np.zeros(n_items), np.ones(n_positions), np.zeros((n_items, HULL)),
-            np.zeros((n_positions, HULL)), np.ones(n_items, np.int64), top, places, np.array([0, every]),
-        )  # fmt: skip
+        top, positions = np.zeros((2, n_positions), np.int64)
+        clicks = np.zeros(n_items), np.zeros(n_positions)
+        misses = np.zeros((n_items, n_positions)), np.zeros((n_positions, n_items))
+        values = np.zeros(n_items), np.ones(n_positions)
+        hulls = np.zeros((n_items, HULL)), np.zeros((n_positions, HULL))
+        stale, counters = np.ones(n_items, np.int64), np.array([0, every])
+        return GibbsTSState(*clicks, *misses, *values, *hulls, stale, top, positions, counters)
 
 
 @noalloc
 def draw_examinations(state: Any, rng: Any) -> None:
     """Draw every examination given the attractions; divide by the largest."""
     exams, largest = state.examination, 0.0
-    for place in range(len(exams)):
-        clicks, misses = state.position_clicks[place], state.misses_by_position[place]
-        hull = state.position_hulls[place]
+    for position in range(len(exams)):
+        clicks, misses = state.position_clicks[position], state.misses_by_position[position]
+        hull = state.position_hulls[position]
         make_hull(clicks, misses, state.attraction, hull)
-        exams[place] = draw_factor(clicks, misses, state.attraction, hull, rng)
-        largest = max(largest, exams[place])
-    for place in range(len(exams)):
-        exams[place] /= largest
+        exams[position] = draw_factor(clicks, misses, state.attraction, hull, rng)
+        largest = max(largest, exams[position])
+    for position in range(len(exams)):
+        exams[position] /= largest
     for item in range(len(state.stale)):
         state.stale[item] = 1
 
 
 @decide.register(GibbsTSState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    draw_factors(
-        state.item_clicks, state.misses, state.examination, state.item_hulls, state.stale, state.attraction, rng
-    )  # fmt: skip
+    clicks, misses, hulls, drawn = state.item_clicks, state.misses, state.item_hulls, state.attraction
+    draw_factors(clicks, misses, state.examination, hulls, state.stale, drawn, rng)
     if state.counters[GIBBS_ASKED] % state.counters[GIBBS_EVERY] == 0:
         draw_examinations(state, rng)
     state.counters[GIBBS_ASKED] += 1
     rank_largest(state.attraction, state.attraction, state.top)
-    rank_largest(state.examination, state.examination, state.places)
-    show_at(state.places, state.top, shown)
+    rank_largest(state.examination, state.examination, state.positions)
+    show_at(state.positions, state.top, shown)
     return 0
 
 
 @learn.register(GibbsTSState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for place in range(len(shown)):
-        item, missed = shown[place], 1 - outcome[place]
-        state.item_clicks[item] += outcome[place]
-        state.position_clicks[place] += outcome[place]
-        state.misses[item, place] += missed
-        state.misses_by_position[place, item] += missed
+    for position in range(len(shown)):
+        item, missed = shown[position], 1 - outcome[position]
+        state.item_clicks[item] += outcome[position]
+        state.position_clicks[position] += outcome[position]
+        state.misses[item, position] += missed
+        state.misses_by_position[position, item] += missed
         state.stale[item] = 1
 
 
@@ -122,8 +115,5 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
 def _view(state: Any) -> View:
     clicks = state.item_clicks.astype(np.int64)
     shown = clicks + state.misses.sum(axis=1).astype(np.int64)
-    nothing, everybody = np.full(len(clicks), np.nan), np.ones(len(clicks), np.bool_)
-    return View(
-        "items", shown, clicks, nothing, nothing, everybody, "", score=state.attraction.copy(),
-        scored_by="attraction as drawn last (the largest are shown)",
-    )  # fmt: skip
+    how = "attraction as drawn last (the largest are shown)"
+    return item_view(shown, clicks, score=state.attraction.copy(), scored_by=how)

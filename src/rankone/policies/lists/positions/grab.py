@@ -14,11 +14,9 @@ Ties between leaders go by numbers drawn once, those between neighbours are draw
 is kept in a table of 4,096 places; one that another pushes out starts again.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -28,8 +26,7 @@ from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.assignment import assign, start_assignment
 from rankone.numerics.kl import kl_upper
 from rankone.policies.base import ListPolicy, needed_horizon
-from rankone.policies.engines.lists.list_ranking import rank_largest
-from rankone.specs import whole_number
+from rankone.policies.engines.lists.layout import rank_largest
 
 _COUNTED = 4_096  # lists that have led
 _TINY = 1e-12
@@ -68,13 +65,13 @@ class Grab(ListPolicy):
     'grab:horizon=1000,gamma=10'
     """
 
-    name: ClassVar[str] = "grab"
-    use_when: ClassVar[str] = "a comparison with the literature on unknown order of positions"
+    name = "grab"
+    use_when = "a comparison with the literature on unknown order of positions"
     horizon: int | None = None
-    gamma: int | None = None
+    gamma: Annotated[int | None, "[1, inf)"] = None
 
     def _begin(self, n_items: int, n_positions: int) -> GrabState:
-        gamma = max(1, n_items - 1) if self.gamma is None else whole_number("gamma", self.gamma)
+        gamma = max(1, n_items - 1) if self.gamma is None else self.gamma
         cells = (n_items, n_positions)
         duals, pairs = start_assignment(n_positions, n_items)
         return GrabState(
@@ -98,22 +95,22 @@ class Grab(ListPolicy):
 @noalloc
 def _draw_ties(state: Any, rng: Any) -> None:
     for item in range(len(state.inside)):
-        for place in range(len(state.leader)):
-            state.means[item, place] = state.ties[item, place] = _TINY * rng.random()
+        for position in range(len(state.leader)):
+            state.means[item, position] = state.ties[item, position] = _TINY * rng.random()
     state.counters[STARTED] = 1
 
 
 @noalloc
 def _find_leader(state: Any) -> None:
     leader, counters = state.leader, state.counters
-    for place in range(len(leader)):
-        state.inside[leader[place]] = 0
+    for position in range(len(leader)):
+        state.inside[leader[position]] = 0
     assign(state.means, state.duals, state.pairs, leader)
     mark = np.uint64(0x9E3779B97F4A7C15)
-    for place in range(len(leader)):
-        state.inside[leader[place]] = 1
-        state.heights[place] = state.means[leader[place], place]
-        mark = (mark ^ np.uint64(leader[place] + 1)) * np.uint64(0xBF58476D1CE4E5B9)
+    for position in range(len(leader)):
+        state.inside[leader[position]] = 1
+        state.heights[position] = state.means[leader[position], position]
+        mark = (mark ^ np.uint64(leader[position] + 1)) * np.uint64(0xBF58476D1CE4E5B9)
         mark ^= mark >> np.uint64(29)
     rank_largest(state.heights, state.heights, state.order)
     counters[GRAB_STALE], counters[GRAB_COUNTER] = 0, np.int64(mark >> np.uint64(40)) % _COUNTED
@@ -154,8 +151,8 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     if state.counters[GRAB_STALE]:
         _find_leader(state)
     state.led[1, state.counters[GRAB_COUNTER]] += 1
-    for place in range(n_positions):
-        shown[place] = leader[place]
+    for position in range(n_positions):
+        shown[position] = leader[position]
     if state.led[1, state.counters[GRAB_COUNTER]] % state.counters[GAMMA] == 0:
         return 0
     best = _best_change(state, rng)
@@ -168,12 +165,12 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
 
 @learn.register(GrabState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for place in range(len(shown)):
-        item = shown[place]
-        state.shows[item, place] += 1
-        state.clicks[item, place] += outcome[place]
-        shows = state.shows[item, place]
-        mean = state.clicks[item, place] / shows
-        state.means[item, place] = mean + state.ties[item, place]
-        state.high[item, place] = kl_upper(mean, state.constants[0] / shows)
+    for position in range(len(shown)):
+        item = shown[position]
+        state.shows[item, position] += 1
+        state.clicks[item, position] += outcome[position]
+        shows = state.shows[item, position]
+        mean = state.clicks[item, position] / shows
+        state.means[item, position] = mean + state.ties[item, position]
+        state.high[item, position] = kl_upper(mean, state.constants[0] / shows)
     state.counters[GRAB_STALE] = 1

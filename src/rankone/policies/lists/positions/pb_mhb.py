@@ -11,21 +11,17 @@ examinations.
 The paper has c = 1000, with which steps are almost uniform for a million lists and few are accepted; here c = 1.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
-from rankone.errors import InputError
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.list_ranking import rank_largest, show_at
-from rankone.specs import is_number
+from rankone.policies.engines.lists.layout import rank_largest, show_at
 
 _PRIOR = 0.5  # clicks, and misses, of every item at every position
 _EDGE = 1e-12  # 0 and 1 themselves have no likelihood
@@ -39,7 +35,7 @@ class PBMHBState(NamedTuple):
     attraction: Floats  # (L,)
     examination: Floats  # (K,)
     top: Ints  # (K,) scratch space
-    places: Ints  # (K,) scratch space
+    positions: Ints  # (K,) scratch space
     counters: Ints  # (1,) lists so far
     width: Floats  # (1,) c
 
@@ -55,13 +51,9 @@ class PBMHB(ListPolicy):
     'pb-mhb:c=1000'
     """
 
-    name: ClassVar[str] = "pb-mhb"
-    use_when: ClassVar[str] = "a comparison with the literature on unknown examination"
-    c: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not is_number(self.c) or not 0.0 < self.c < math.inf:
-            raise InputError("c as a number above 0", self.c, "use c=1, or c=1000 as in the paper")
+    name = "pb-mhb"
+    use_when = "a comparison with the literature on unknown examination"
+    c: Annotated[float, "(0, inf)"] = 1.0
 
     def _begin(self, n_items: int, n_positions: int) -> PBMHBState:
         return PBMHBState(
@@ -70,7 +62,7 @@ class PBMHB(ListPolicy):
             attraction=np.zeros(n_items),
             examination=np.ones(n_positions),
             top=np.zeros(n_positions, np.int64),
-            places=np.zeros(n_positions, np.int64),
+            positions=np.zeros(n_positions, np.int64),
             counters=np.zeros(1, np.int64),
             width=np.array([self.c]),
         )
@@ -81,10 +73,10 @@ def _log_likelihood(state: Any, line: int, of_item: bool, value: float) -> float
     """Return what one factor adds to the logarithm of the posterior."""
     partners = state.examination if of_item else state.attraction
     total, log_value = 0.0, math.log(value)
-    for place in range(len(partners)):
-        item, position = (line, place) if of_item else (place, line)
+    for slot in range(len(partners)):
+        item, position = (line, slot) if of_item else (slot, line)
         clicks, misses = state.clicks[item, position], state.misses[item, position]
-        rest = max(1.0 - value * partners[place], _EDGE)
+        rest = max(1.0 - value * partners[slot], _EDGE)
         total += (clicks + _PRIOR) * log_value + (misses + _PRIOR) * math.log(rest)
     return total
 
@@ -94,15 +86,15 @@ def _step(value: float, width: float, rng: Any) -> float:
     """Draw from a Gaussian around a value, cut off at 0 and 1."""
     while True:
         if width > 0.5:  # most of a wide one would be thrown away
-            found = rng.random()
-            if rng.random() < math.exp(-0.5 * ((found - value) / width) ** 2):
-                return found
+            result = rng.random()
+            if rng.random() < math.exp(-0.5 * ((result - value) / width) ** 2):
+                return result
         else:
-            found = value + width * math.sqrt(-2.0 * math.log(1.0 - rng.random())) * math.cos(
+            result = value + width * math.sqrt(-2.0 * math.log(1.0 - rng.random())) * math.cos(
                 2.0 * math.pi * rng.random()
             )
-            if 0.0 < found < 1.0:
-                return found
+            if 0.0 < result < 1.0:
+                return result
 
 
 @noalloc
@@ -115,10 +107,10 @@ def _log_inside(value: float, width: float) -> float:
 @noalloc
 def _move(state: Any, line: int, of_item: bool, value: float, width: float, rng: Any) -> float:
     """Return where one coordinate of the particle goes."""
-    found = min(max(_step(value, width, rng), _EDGE), 1.0 - _EDGE)
-    gain = _log_likelihood(state, line, of_item, found) - _log_likelihood(state, line, of_item, value)
-    gain += _log_inside(value, width) - _log_inside(found, width)
-    return found if math.log(1.0 - rng.random()) < gain else value
+    result = min(max(_step(value, width, rng), _EDGE), 1.0 - _EDGE)
+    gain = _log_likelihood(state, line, of_item, result) - _log_likelihood(state, line, of_item, value)
+    gain += _log_inside(value, width) - _log_inside(result, width)
+    return result if math.log(1.0 - rng.random()) < gain else value
 
 
 @decide.register(PBMHBState)
@@ -127,24 +119,24 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     if state.counters[0] == 0:
         for item in range(len(attraction)):
             attraction[item] = min(max(rng.random(), _EDGE), 1.0 - _EDGE)
-        for place in range(1, len(examination)):
-            examination[place] = min(max(rng.random(), _EDGE), 1.0 - _EDGE)
+        for position in range(1, len(examination)):
+            examination[position] = min(max(rng.random(), _EDGE), 1.0 - _EDGE)
     state.counters[0] += 1
     width = state.width[0] / math.sqrt(state.counters[0])
     for item in range(len(attraction)):
         attraction[item] = _move(state, item, True, attraction[item], width, rng)
-    for place in range(1, len(examination)):
-        examination[place] = _move(state, place, False, examination[place], width, rng)
+    for position in range(1, len(examination)):
+        examination[position] = _move(state, position, False, examination[position], width, rng)
     rank_largest(attraction, attraction, state.top)
-    rank_largest(examination, examination, state.places)
-    show_at(state.places, state.top, shown)
+    rank_largest(examination, examination, state.positions)
+    show_at(state.positions, state.top, shown)
     return 0
 
 
 @learn.register(PBMHBState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for place in range(len(shown)):
-        if outcome[place]:
-            state.clicks[shown[place], place] += 1
+    for position in range(len(shown)):
+        if outcome[position]:
+            state.clicks[shown[position], position] += 1
         else:
-            state.misses[shown[place], place] += 1
+            state.misses[shown[position], position] += 1

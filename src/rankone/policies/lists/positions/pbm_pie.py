@@ -14,11 +14,9 @@ afresh. T is the horizon. Candidates are only ever tried at the last position, w
 least (`PBM.lower_bound_constant`).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,12 +24,15 @@ from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.kl import bernoulli_kl
-from rankone.policies.base import ListPolicy, needed_horizon
-from rankone.policies.engines.lists.list_known import check_probabilities, needed_examination
-from rankone.policies.engines.lists.list_ranking import draw_ties, rank_largest, show_at
-from rankone.policies.engines.lists.list_reading import places_by_weight
-from rankone.policies.lists.positions.pbm_ucb import check_epsilon
-from rankone.specs import Numbers
+from rankone.policies.base import AtLeast0, ListPolicy, needed_horizon
+from rankone.policies.engines.lists.layout import (
+    OfPositions,
+    draw_ties,
+    needed_examination,
+    positions_by_weight,
+    rank_largest,
+    show_at,
+)
 
 
 class PBMPIEState(NamedTuple):
@@ -47,7 +48,7 @@ class PBMPIEState(NamedTuple):
     counters: Ints  # (1,) lists so far
     constants: Floats  # (1,)
     examination: Floats  # (K,)
-    places: Ints  # (K,)
+    positions: Ints  # (K,)
 
 
 @dataclass(frozen=True)
@@ -63,25 +64,20 @@ class PBMPIE(ListPolicy):
     'pbm-pie:horizon=100000'
     """
 
-    name: ClassVar[str] = "pbm-pie"
-    use_when: ClassVar[str] = "position-based lists of known examination, with a guarantee; horizon known"
+    name = "pbm-pie"
+    use_when = "position-based lists of known examination, with a guarantee; horizon known"
     horizon: int | None = None
-    epsilon: float = 0.0
-    examination: Numbers | None = None
-
-    def __post_init__(self) -> None:
-        check_epsilon(self.epsilon)
-        check_probabilities("examination", self.examination)
+    epsilon: AtLeast0 = 0.0
+    examination: OfPositions = None
 
     def _begin(self, n_items: int, n_positions: int) -> PBMPIEState:
         exams = needed_examination(self, self.examination, n_positions)
         level = (1.0 + self.epsilon) * math.log(needed_horizon(self, self.horizon))
         pulls, clicks = np.zeros((2, n_items, n_positions), np.int64)
-        return PBMPIEState(
-            pulls, clicks, np.zeros((n_items, 2)), np.arange(n_items), np.zeros((2, n_items)),
-            np.zeros(n_positions, np.int64), np.zeros(n_items, np.int64), np.zeros(1, np.int64), np.array([level]),
-            exams, places_by_weight(exams),
-        )  # fmt: skip
+        top, candidates, counters = (np.zeros(size, np.int64) for size in (n_positions, n_items, 1))
+        totals, order, scores = np.zeros((n_items, 2)), np.arange(n_items), np.zeros((2, n_items))
+        constants, positions = np.array([level]), positions_by_weight(exams)
+        return PBMPIEState(pulls, clicks, totals, order, scores, top, candidates, counters, constants, exams, positions)
 
 
 @noalloc
@@ -90,13 +86,13 @@ def _could_reach(state: Any, item: int, x: float) -> bool:
     phi, slope, exams = 0.0, 0.0, state.examination
     if x <= 0.0:
         return True
-    for place in range(len(exams)):
-        pulls, clicks, rate = state.pulls[item, place], state.clicks[item, place], min(exams[place] * x, 1.0)
+    for position in range(len(exams)):
+        pulls, clicks, rate = state.pulls[item, position], state.clicks[item, position], min(exams[position] * x, 1.0)
         if pulls > 0:
             phi += pulls * bernoulli_kl(clicks / pulls, rate)
             slope -= clicks / x
             if pulls > clicks:
-                slope += exams[place] * (pulls - clicks) / (1.0 - rate) if rate < 1.0 else math.inf
+                slope += exams[position] * (pulls - clicks) / (1.0 - rate) if rate < 1.0 else math.inf
     return slope <= 0.0 or phi <= state.constants[0]
 
 
@@ -108,8 +104,8 @@ def _sweep(state: Any, rng: Any, shown: Any) -> None:
         for item in range(len(order)):
             other = int(rng.random() * (item + 1))
             order[item], order[other] = order[other], order[item]
-    for place in range(len(shown)):
-        shown[place] = order[(step + place) % len(order)]
+    for position in range(len(shown)):
+        shown[position] = order[(step + position) % len(order)]
 
 
 @decide.register(PBMPIEState)
@@ -124,24 +120,24 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
         estimates[item] = totals[item, 0] / totals[item, 1] if totals[item, 1] > 0.0 else 0.0
     draw_ties(ties, rng)
     rank_largest(estimates, ties, top)
-    show_at(state.places, top, shown)
-    for place in range(len(top)):
-        ties[top[place]] = -1.0  # from here on: a leader
-    last, found = estimates[top[len(top) - 1]], 0
+    show_at(state.positions, top, shown)
+    for position in range(len(top)):
+        ties[top[position]] = -1.0  # from here on: a leader
+    last, count = estimates[top[len(top) - 1]], 0
     for item in range(len(estimates)):
         if ties[item] >= 0.0 and _could_reach(state, item, last):
-            state.candidates[found] = item
-            found += 1
-    if found > 0 and rng.random() < 0.5:
-        shown[state.places[len(shown) - 1]] = state.candidates[int(rng.random() * found)]
+            state.candidates[count] = item
+            count += 1
+    if count > 0 and rng.random() < 0.5:
+        shown[state.positions[len(shown) - 1]] = state.candidates[int(rng.random() * count)]
     return 0
 
 
 @learn.register(PBMPIEState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for place in range(len(shown)):
-        item = shown[place]
-        state.pulls[item, place] += 1
-        state.clicks[item, place] += outcome[place]
-        state.totals[item, 0] += outcome[place]
-        state.totals[item, 1] += state.examination[place]
+    for position in range(len(shown)):
+        item = shown[position]
+        state.pulls[item, position] += 1
+        state.clicks[item, position] += outcome[position]
+        state.totals[item, 0] += outcome[position]
+        state.totals[item, 1] += state.examination[position]

@@ -6,10 +6,8 @@ posterior density of its attraction q is proportional to q^S times the product o
 from it (`numerics.product_posterior`), and the k-th largest draw goes to the k-th most examined position.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,10 +15,13 @@ from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.product_posterior import HULL, draw_factors
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.list_known import check_probabilities, needed_examination
-from rankone.policies.engines.lists.list_ranking import rank_largest, show_at
-from rankone.policies.engines.lists.list_reading import places_by_weight
-from rankone.specs import Numbers
+from rankone.policies.engines.lists.layout import (
+    OfPositions,
+    needed_examination,
+    positions_by_weight,
+    rank_largest,
+    show_at,
+)
 
 
 class PBMTSState(NamedTuple):
@@ -33,7 +34,7 @@ class PBMTSState(NamedTuple):
     scores: Floats  # (L,) scratch space
     top: Ints  # (K,) scratch space
     examination: Floats  # (K,)
-    places: Ints  # (K,)
+    positions: Ints  # (K,)
 
 
 @dataclass(frozen=True)
@@ -47,34 +48,29 @@ class PBMTS(ListPolicy):
     'pbm-ts:examination=1x0.5'
     """
 
-    name: ClassVar[str] = "pbm-ts"
-    use_when: ClassVar[str] = "position-based lists of known examination; any horizon, late outcomes"
-    examination: Numbers | None = None
-
-    def __post_init__(self) -> None:
-        check_probabilities("examination", self.examination)
+    name = "pbm-ts"
+    use_when = "position-based lists of known examination; any horizon, late outcomes"
+    examination: OfPositions = None
 
     def _begin(self, n_items: int, n_positions: int) -> PBMTSState:
         exams = needed_examination(self, self.examination, n_positions)
-        return PBMTSState(
-            np.zeros(n_items), np.zeros((n_items, n_positions)), np.zeros((n_items, HULL)),
-            np.ones(n_items, np.int64), np.zeros(n_items), np.zeros(n_positions, np.int64), exams,
-            places_by_weight(exams),
-        )  # fmt: skip
+        misses, hulls, stale = np.zeros((n_items, n_positions)), np.zeros((n_items, HULL)), np.ones(n_items, np.int64)
+        clicks, scores, top = np.zeros(n_items), np.zeros(n_items), np.zeros(n_positions, np.int64)
+        return PBMTSState(clicks, misses, hulls, stale, scores, top, exams, positions_by_weight(exams))
 
 
 @decide.register(PBMTSState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     draw_factors(state.clicks, state.misses, state.examination, state.hulls, state.stale, state.scores, rng)
     rank_largest(state.scores, state.scores, state.top)
-    show_at(state.places, state.top, shown)
+    show_at(state.positions, state.top, shown)
     return 0
 
 
 @learn.register(PBMTSState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for place in range(len(shown)):
-        item = shown[place]
-        state.clicks[item] += outcome[place]
-        state.misses[item, place] += 1 - outcome[place]
+    for position in range(len(shown)):
+        item = shown[position]
+        state.clicks[item] += outcome[position]
+        state.misses[item, position] += 1 - outcome[position]
         state.stale[item] = 1

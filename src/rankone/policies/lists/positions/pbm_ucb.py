@@ -9,22 +9,23 @@ and infinite before the first display. The k-th largest index goes to the k-th m
 afresh. Its regret is far above that of the others that know the examination: for comparison with the literature only.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankone.errors import InputError
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
-from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.list_known import check_probabilities, needed_examination
-from rankone.policies.engines.lists.list_ranking import draw_ties, rank_largest, show_at
-from rankone.policies.engines.lists.list_reading import places_by_weight
-from rankone.specs import Numbers, is_number
+from rankone.policies.base import AtLeast0, ListPolicy
+from rankone.policies.engines.lists.layout import (
+    OfPositions,
+    draw_ties,
+    needed_examination,
+    positions_by_weight,
+    rank_largest,
+    show_at,
+)
 
 
 class PBMUCBState(NamedTuple):
@@ -38,7 +39,7 @@ class PBMUCBState(NamedTuple):
     counters: Ints  # (1,) lists so far
     epsilon: Floats  # (1,)
     examination: Floats  # (K,)
-    places: Ints  # (K,)
+    positions: Ints  # (K,)
 
 
 @dataclass(frozen=True)
@@ -53,28 +54,17 @@ class PBMUCB(ListPolicy):
     'pbm-ucb:epsilon=0.1'
     """
 
-    name: ClassVar[str] = "pbm-ucb"
-    use_when: ClassVar[str] = "a comparison with the literature on position-based lists"
-    epsilon: float = 0.01
-    examination: Numbers | None = None
-
-    def __post_init__(self) -> None:
-        check_epsilon(self.epsilon)
-        check_probabilities("examination", self.examination)
+    name = "pbm-ucb"
+    use_when = "a comparison with the literature on position-based lists"
+    epsilon: AtLeast0 = 0.01
+    examination: OfPositions = None
 
     def _begin(self, n_items: int, n_positions: int) -> PBMUCBState:
         exams = needed_examination(self, self.examination, n_positions)
         pulls, clicks = np.zeros((2, n_items), np.int64)
-        return PBMUCBState(
-            pulls, np.zeros(n_items), clicks, np.zeros((2, n_items)), np.zeros(n_positions, np.int64),
-            np.zeros(1, np.int64), np.array([self.epsilon]), exams, places_by_weight(exams),
-        )  # fmt: skip
-
-
-def check_epsilon(epsilon: float) -> None:
-    """Refuse an excess of the exploration level that is none."""
-    if not is_number(epsilon) or not 0.0 <= epsilon < math.inf:
-        raise InputError("epsilon as a number of at least 0", epsilon, "try epsilon=0.01")
+        looks, scores, epsilon = np.zeros(n_items), np.zeros((2, n_items)), np.array([self.epsilon])
+        top, counters, positions = np.zeros(n_positions, np.int64), np.zeros(1, np.int64), positions_by_weight(exams)
+        return PBMUCBState(pulls, looks, clicks, scores, top, counters, epsilon, exams, positions)
 
 
 @decide.register(PBMUCBState)
@@ -89,14 +79,14 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
             scores[0, item] = state.clicks[item] / looks + width
     draw_ties(scores[1], rng)
     rank_largest(scores[0], scores[1], state.top)
-    show_at(state.places, state.top, shown)
+    show_at(state.positions, state.top, shown)
     return 0
 
 
 @learn.register(PBMUCBState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for place in range(len(shown)):
-        item = shown[place]
+    for position in range(len(shown)):
+        item = shown[position]
         state.pulls[item] += 1
-        state.looks[item] += state.examination[place]
-        state.clicks[item] += outcome[place]
+        state.looks[item] += state.examination[position]
+        state.clicks[item] += outcome[position]

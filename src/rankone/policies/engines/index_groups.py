@@ -16,10 +16,8 @@ where its turn is. A hash table (open addressing) finds the group of given count
 place, in case pairs come back, until `drop_empty_groups` tidies up; the caller does that before slots run out.
 
 How the engine finds the best group without looking at every index is told in
-`rankone.policies.engines.indices.index_race`.
+`rankone.policies.engines.index_race`.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable
@@ -138,9 +136,7 @@ def join(state: IndexState, group: int, combination: int) -> None:
     """Put the pair into the group's queue, behind those chosen before it."""
     pairs = state.pairs
     before, after = state.groups[group, QUEUE_LAST], NOBODY
-    while (
-        before != NOBODY and pairs[before, CHOSEN] > pairs[combination, CHOSEN]
-    ):  # only if the pair's outcome came late
+    while before != NOBODY and pairs[before, CHOSEN] > pairs[combination, CHOSEN]:  # its outcome came late
         before, after = pairs[before, BEFORE], before
     follow(state, group, before, combination)
     follow(state, group, combination, after)
@@ -178,6 +174,6 @@ def queue_all(state: IndexState, rng: Any) -> None:
     group = group_of(state, pairs[0, PULLS], pairs[0, CLICKS])
     for combination in range(n_pairs):  # PULLS, all zero so far, hold the order for a moment
         pairs[pairs[combination, CHOSEN] + n_pairs, PULLS] = combination
-    for place in range(n_pairs):
-        join(state, group, pairs[place, PULLS])
-        pairs[place, PULLS] = 0
+    for position in range(n_pairs):
+        join(state, group, pairs[position, PULLS])
+        pairs[position, PULLS] = 0

@@ -3,7 +3,7 @@
 import numba
 
 from rankone.numerics.seeds import generator
-from rankone.numerics.structures.rekeyable_table import NOBODY, find, rekey, start_chains
+from rankone.numerics.structures.hash_tables import NOBODY, find, rekey, start_chains
 
 
 @numba.njit
