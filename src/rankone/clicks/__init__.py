@@ -24,11 +24,17 @@ from rankone.clicks.models.ubm import UBM
 from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
 from rankone.clicks.synthetic.generate import GeneratedLog, generate_log
 
-__all__ = [
-    "CCM", "DBN", "DCM", "FORMATS", "MODELS", "PBM", "SDBN", "UBM", "Cascade", "ClickModel", "Counts", "CrossedTests",
-    "DocumentCTR", "Evaluation", "ExaminationCurve", "Format", "GeneratedLog", "GlobalCTR", "PairCounts",
-    "Propensities", "Rank1Check", "Rank1Report", "RankCTR", "SwapPlan", "TrustBias", "as_model", "as_pair_counts",
-    "compare_models", "count", "count_split", "crossed_tests", "evaluate", "examination_curve", "generate_log",
-    "load_model", "log_rows", "propensities", "read", "read_lists", "read_pair_counts", "read_split", "read_upworthy",
-    "swap_plan",
-]  # fmt: skip
+__all__ = ["Counts", "PairCounts", "as_pair_counts", "count", "count_split", "read_pair_counts"]
+__all__ += ["FORMATS", "Format", "log_rows", "read", "read_lists", "read_split"]
+__all__ += ["CCM", "DBN", "DCM", "PBM", "SDBN", "UBM", "Cascade", "DocumentCTR", "GlobalCTR", "RankCTR", "TrustBias"]
+__all__ += ["MODELS", "ClickModel", "Evaluation", "as_model", "compare_models", "evaluate", "load_model"]
+__all__ += ["ExaminationCurve", "Propensities", "SwapPlan", "examination_curve", "propensities", "swap_plan"]
+__all__ += [
+    "CrossedTests",
+    "GeneratedLog",
+    "Rank1Check",
+    "Rank1Report",
+    "crossed_tests",
+    "generate_log",
+    "read_upworthy",
+]

@@ -19,11 +19,10 @@ from rankone.clicks.counts.count_arrays import cells_of, summed
 from rankone.clicks.counts.counts import Counts, position_title
 from rankone.clicks.examination.all_pairs import Harvest, harvest
 from rankone.clicks.models.fitting.intervals import GroupProfile, examination_ends
-from rankone.clicks.models.fitting.uncertainty import checked_level
 from rankone.clicks.models.pbm import PBM
 from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats, Ints
-from rankone.specs import amount, one_of
+from rankone.specs import amount, number_in, one_of
 
 METHODS = ("likelihood", "all-pairs")
 
@@ -108,7 +107,7 @@ def examination_curve(counts: Counts, *, method: str = "likelihood", level: floa
     >>> curve.components, curve.table["examination"].round(3).to_list()
     ([[1, 2], [3]], [1.0, 0.25, 1.0])
     """
-    checked_level(level)
+    number_in("level", level, "(0, 1)", example=0.95)
     one_of("method", method, METHODS)
     z = NormalDist().inv_cdf(0.5 + level / 2.0)
     if method == "likelihood":

@@ -23,7 +23,7 @@ from rankone.clicks.examination.swaps import (
     lists_needed,
     variances,
 )
-from rankone.clicks.models.fitting.uncertainty import checked_level, places_information
+from rankone.clicks.models.fitting.intervals import places_information
 from rankone.clicks.models.pbm import PBM
 from rankone.errors import InputError
 from rankone.notebook import Shown
@@ -138,8 +138,8 @@ def swap_plan(
     >>> round(plan.days), [round(rate, 2) for rate in plan.rates]   # swap 1 and 2, and 2 and 3
     (12, [0.07, 0.03])
     """
-    checked_level(level)
-    for name, value, usual in (("precision", precision, 0.1), ("loss", loss, 0.01), ("swapped", swapped, 0.1)):
+    shares = {"level": (level, 0.95), "precision": (precision, 0.1), "loss": (loss, 0.01), "swapped": (swapped, 0.1)}
+    for name, (value, usual) in shares.items():
         number_in(name, value, "(0, 1)", example=usual)
     if lists_a_day is not None:
         number_in("lists_a_day", lists_a_day, "(0, inf)", example=5_000)

@@ -1,7 +1,7 @@
 """The cheapest swaps of neighbours that would fix the examination curve to a wished precision.
 
 Swapping positions j and j + 1 in a list shows two items where they do not belong; each then compares the two positions
-with an information of p / (1 - p) about the logarithm of their ratio (`rankone.clicks.models.fitting.uncertainty`).
+with an information of p / (1 - p) about the logarithm of their ratio (`rankone.clicks.models.fitting.intervals`).
 With x_j swapped lists of link j the covariance of the links' logarithms is the inverse of
 
     M(x) = (what the log says already) + diag(w_j x_j),
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankone.clicks.models.fitting.uncertainty import places_information
+from rankone.clicks.models.fitting.intervals import places_information
 from rankone.errors import InputError
 from rankone.numerics.arrays import Floats, Ints
 

@@ -155,6 +155,12 @@ class ClickModel(Shown):
         starts = self.cells_.query_items[:-1]
         return np.add.reduceat(values * shown, starts) / np.add.reduceat(shown, starts)
 
+    def of_lists(self, lists: Lists, numbers: Floats | None = None) -> Floats:
+        """Take numbers of items (attractions by default) to lists; an item that was not fitted is a typical one."""
+        numbers = self.item_attraction_ if numbers is None else numbers
+        typical = self.typical_attraction(numbers)[lists.query][:, None]
+        return np.where(lists.item >= 0, numbers[lists.item], typical)
+
     @property
     def n_parameters_(self) -> int:
         """How many numbers were learned: one per item, unless the model says otherwise."""
@@ -239,6 +245,14 @@ def as_model(spec: str | ClickModel) -> ClickModel:
 def parameters(kind: type[ClickModel]) -> list[str]:
     """Names of the parameters of a model's constructor."""
     return [field.name for field in dataclasses.fields(kind) if field.init]
+
+
+def check_prior(prior: tuple[float, float]) -> tuple[float, float]:
+    """Return pseudo-counts (clicks, impressions) that make sense."""
+    clicks, impressions = (float(value) for value in prior)
+    if not 0.0 <= clicks <= impressions:
+        raise InputError("a prior of pseudo-counts 0 <= clicks <= impressions", prior, "try prior=(1, 2)")
+    return clicks, impressions
 
 
 def smoothed_share(successes: Floats, trials: Floats, prior: tuple[float, float]) -> Floats:

@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks.counts.count_arrays import Cells
-from rankone.clicks.models.base import ClickModel, FitProgress, per_item, per_position, smoothed_share
+from rankone.clicks.models.base import ClickModel, FitProgress, check_prior, per_item, per_position, smoothed_share
 from rankone.clicks.models.fitting.intervals import binomial_ends, check_counts, with_ends
-from rankone.clicks.models.pbm import check_prior
 from rankone.clicks.models.product import ProductModel
 from rankone.errors import InputError
 from rankone.numerics.arrays import Floats

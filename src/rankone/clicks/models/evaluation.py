@@ -65,9 +65,7 @@ def _scores(model: ClickModel, lists: Any) -> tuple[Evaluation, Floats]:
     """Score a model; also the log-likelihood of each list."""
     cells = model.cells_
     held_out = lists_of(lists, cells, cells.n_positions)
-    typical = model.typical_attraction()[held_out.query][:, None]
-    attraction = np.where(held_out.item >= 0, model.item_attraction_[held_out.item], typical)
-    conditional, marginal = model.chances(held_out, attraction)
+    conditional, marginal = model.chances(held_out, model.of_lists(held_out))
     shown = held_out.shown
     per_list = np.where(shown, np.log(_chance(conditional, held_out.clicked)), 0.0).sum(axis=1) / shown.sum(axis=1)
     seen = shown.sum(axis=0)
@@ -169,9 +167,7 @@ def predicted(model: ClickModel, frame: Any) -> pl.DataFrame:
     found = np.full((2, table.height), np.nan)
     if rows.height:
         lists, place = matrices(rows, cells.n_positions)
-        typical = model.typical_attraction()[lists.query][:, None]
-        attraction = np.where(lists.item >= 0, model.item_attraction_[lists.item], typical)
-        given, alone = model.chances(lists, attraction)
+        given, alone = model.chances(lists, model.of_lists(lists))
         found[:, rows["row"].to_numpy()] = alone[place], given[place]
     added = {"click_probability": found[0]} | ({"given_clicks_above": found[1]} if with_clicks else {})
     return table.with_columns(**{name: pl.Series(values).fill_nan(None) for name, values in added.items()})

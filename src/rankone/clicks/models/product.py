@@ -22,12 +22,11 @@ from rankone.clicks.models.fitting.intervals import (
     with_ends,
 )
 from rankone.clicks.models.fitting.shrinkage import Shrunken, shrink_attractions
-from rankone.clicks.models.fitting.uncertainty import checked_level
 from rankone.compiling.compiled import compiled
 from rankone.numerics.arrays import Floats, Ints
 from rankone.problems import RankOne
 from rankone.problems.lists import PBM
-from rankone.specs import one_of
+from rankone.specs import number_in, one_of
 
 CURVES = ("per-query", "shared")
 SCALES = ("exam1", "balanced", "as-is")
@@ -118,7 +117,7 @@ class ProductModel(ClickModel):
         The intervals are profile likelihoods (`rankone.clicks.models.fitting.intervals`); se comes from the curvature.
         """
         self._check_fitted()
-        checked_level(level)
+        number_in("level", level, "(0, 1)", example=0.95)
         items = [attraction_ends(group, self.scale, level) for group in self._profiles()]
         attraction = with_ends(self.attraction_, *(np.concatenate(column) for column in zip(*items, strict=True)))
         return attraction, self._examination_intervals(level)
@@ -143,7 +142,7 @@ class ProductModel(ClickModel):
         Rates do not depend on the scale. The interval is the profile likelihood of each pair by itself.
         """
         number = self._query_number(query)
-        checked_level(level)
+        number_in("level", level, "(0, 1)", example=0.95)
         group = GroupProfile(self, 0 if self.examination == "shared" else number)
         first, last = self.cells_.query_items[number : number + 2] - group.items.start
         own = (group.item >= first) & (group.item < last)
@@ -173,7 +172,7 @@ class ProductModel(ClickModel):
         """
         self._check_fitted()
         check_counts(self.cells_)
-        found = self._shrunken(checked_level(level))
+        found = self._shrunken(number_in("level", level, "(0, 1)", example=0.95))
         table = self.cells_.items.with_columns(attraction=getattr(self, "_maximum", self.item_attraction_))
         return table.with_columns(shrunken=found.mean, low=found.low, high=found.high)
 

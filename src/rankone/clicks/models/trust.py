@@ -24,8 +24,8 @@ import polars as pl
 
 from rankone.clicks.counts.count_arrays import Cells, summed
 from rankone.clicks.logs.held_out_lists import Lists
-from rankone.clicks.models.base import ClickModel, FitProgress
-from rankone.clicks.models.pbm import check_prior, check_stopping
+from rankone.clicks.models.base import ClickModel, FitProgress, check_prior
+from rankone.clicks.models.pbm import check_stopping
 from rankone.numerics.arrays import Floats, Ints
 
 _LOWEST = 1e-6

@@ -29,7 +29,7 @@ from rankone.errors import InputError
 from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 from rankone.progress import as_progress
-from rankone.specs import whole_number
+from rankone.specs import number_in, whole_number
 
 SIMULATIONS = 999
 _PER_QUERY = 5  # simulations for each query at error rate 1, so that the smallest p-value can survive Holm's rule
@@ -68,7 +68,7 @@ def check_rank1(
     >>> rankone.check_rank1((shown, [[400, 100], [100, 400]])).p_value
     0.001
     """
-    tables, level = _tables(counts), checked_level(level)
+    tables, level = _tables(counts), number_in("level", level, "(0, 1)", example=0.05)
     given = None if dispersion is None else given_dispersion(dispersion)
     if simulations is None:
         simulations = max(SIMULATIONS, math.ceil(_PER_QUERY * len(tables) / level))
@@ -124,13 +124,6 @@ def check_factors(
     rng = generator(seed, "analyse", "misfit")
     misfit = measure_misfit(counts.cells, counts.sizes, counts.shown, counts.clicked, rates, rng, dispersion)
     return Rank1Report(tuple(checks), level, of_factors=True, of_all=misfit)
-
-
-def checked_level(level: float) -> float:
-    """Return a level that makes sense."""
-    if not 0.0 < level < 1.0:
-        raise InputError("a level between 0 and 1", level, "try level=0.05")
-    return level
 
 
 def _part_of(progress: CheckProgress, number: int, count: int) -> CheckProgress:

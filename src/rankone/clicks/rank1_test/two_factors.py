@@ -24,7 +24,7 @@ import polars as pl
 
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion
 from rankone.clicks.counts.factor_counts import FactorCounts
-from rankone.clicks.models.fitting.uncertainty import eliminate
+from rankone.clicks.models.fitting.intervals import places_information
 from rankone.clicks.models.product import place_components
 from rankone.clicks.rank1_test.misfit import measure_misfit
 from rankone.clicks.rank1_test.report import Rank1Check
@@ -179,7 +179,7 @@ def _visible(law: Floats, counts: FactorCounts, rates: Floats, dispersion: Dispe
     """Relative deviation of every pair's rate, up or down at random, that a test at 5 % notices with 80 % power.
 
     A deviation of x adds about x^2 w, w = n p / (1 - p), to a pair's part of the statistic, less the share that fitting
-    takes away: the pair's leverage in the information matrix of `rankone.clicks.models.fitting.uncertainty`.
+    takes away: the pair's leverage in the information matrix.
     """
     threshold, needed = max(0.0, float(np.quantile(law, 0.95) - law.mean())), 0.0
     for _ in range(20):  # the variance grows with the deviation, as that of a non-central chi-squared
@@ -188,11 +188,12 @@ def _visible(law: Floats, counts: FactorCounts, rates: Floats, dispersion: Dispe
     row, col = counts.cells[used].T
     shown, rates = counts.shown[used] / dispersion.value, rates[used]
     misses = np.maximum(1.0 - rates, 0.5 / (shown + 1.0))  # a fit of 1 does not mean that a miss is impossible
-    weight = shown * rates / misses
-    parts = eliminate(row, col, weight, *counts.sizes)
-    slopes = parts.border / parts.diagonal[:, None]
-    own = 1.0 / parts.diagonal + np.einsum("ij,jk,ik->i", slopes, parts.places, slopes)
-    variance = own[:, None] - 2.0 * slopes @ parts.places + np.diag(parts.places)
+    weight, border = shown * rates / misses, np.zeros(counts.sizes)
+    border[row, col] = weight
+    diagonal = np.maximum(border.sum(axis=1), 1e-300)
+    slopes, places = border / diagonal[:, None], np.linalg.pinv(places_information(border), 1e-14, hermitian=True)
+    own = 1.0 / diagonal + np.einsum("ij,jk,ik->i", slopes, places, slopes)
+    variance = own[:, None] - 2.0 * slopes @ places + np.diag(places)
     left = float((weight * np.clip(1.0 - weight * variance[row, col], 0.0, 1.0)).sum())
     return math.sqrt(needed / left) if needed > 0.0 and left > 0.0 else None
 

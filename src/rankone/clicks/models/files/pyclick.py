@@ -96,21 +96,21 @@ def _ubm(parts: dict[str, Any]) -> UBM:
 
 def _dcm(parts: dict[str, Any]) -> DCM:
     model = _browsing(DCM(min_impressions=0), parts, len(parts["cont"]))
-    model._continuation = _values(parts["cont"])
+    model._others = _values(parts["cont"])
     return model
 
 
 def _sdbn(parts: dict[str, Any]) -> SDBN:
     model = _browsing(DBN(min_impressions=0) if "cont" in parts else SDBN(min_impressions=0), parts, _RANKS)
-    model._satisfaction = _of_items(model, parts["sat"])
+    model._others = _of_items(model, parts["sat"])
     if isinstance(model, DBN):
-        model.perseverance_ = _value(parts["cont"])
+        model._others = np.append(model._others, _value(parts["cont"]))
     return model
 
 
 def _ccm(parts: dict[str, Any]) -> CCM:
     model = _browsing(CCM(min_impressions=0), parts, _RANKS)
-    model._alphas = _values([parts[name] for name in _CCM])
+    model._others = _values([parts[name] for name in _CCM])
     return model
 
 
