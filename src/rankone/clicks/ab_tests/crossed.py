@@ -29,9 +29,15 @@ from rankone.numerics.product_fit import deviances
 ELEMENTS = ("headline", "image", "excerpt", "lede")
 #: Columns of the archive, and what they are called here.
 COLUMNS = {
-    "clickability_test_id": "test", "headline": "headline", "eyecatcher_id": "image", "excerpt": "excerpt",
-    "lede": "lede", "impressions": "shown", "clicks": "clicked", "test_week": "week",
-}  # fmt: skip
+    "clickability_test_id": "test",
+    "headline": "headline",
+    "eyecatcher_id": "image",
+    "excerpt": "excerpt",
+    "lede": "lede",
+    "impressions": "shown",
+    "clicks": "clicked",
+    "test_week": "week",
+}
 _TROUBLE = (201325, 201401)  # weeks, year and number, in which tests were not randomised as they should have been
 _GET_IT = "name a .csv or .parquet file of the archive, from https://upworthy.natematias.com"
 
@@ -217,9 +223,13 @@ def crossed_tests(data: str | Path | pl.DataFrame, elements: Sequence[str] = ELE
         raise InputError("tests that cross two elements", got, "take a file with more tests")
     repeats, pearson = _identical(packages, elements)
     return CrossedTests(
-        pl.DataFrame(found), pearson / repeats if repeats else None, repeats, _effects(sizes, pearson, repeats),
-        packages.height, packages["test"].n_unique(),
-    )  # fmt: skip
+        pl.DataFrame(found),
+        pearson / repeats if repeats else None,
+        repeats,
+        _effects(sizes, pearson, repeats),
+        packages.height,
+        packages["test"].n_unique(),
+    )
 
 
 def _numbered(names: pl.Series) -> Ints:

@@ -112,13 +112,17 @@ def cells_of(counts: Counts, min_impressions: int, by_previous: bool) -> Cells:
         **{name: pl.Series(total) for name, total in totals.items()}
     )
     return Cells(
-        queries=table["query"].gather(np.flatnonzero(new_query)).to_list(), items=names,
-        query_items=np.append(np.flatnonzero(new_query[starts]), len(starts)), item_cells=np.append(starts, len(table)),
-        item=item, position=table["position"].to_numpy().astype(np.int64) - 1,
+        queries=table["query"].gather(np.flatnonzero(new_query)).to_list(),
+        items=names,
+        query_items=np.append(np.flatnonzero(new_query[starts]), len(starts)),
+        item_cells=np.append(starts, len(table)),
+        item=item,
+        position=table["position"].to_numpy().astype(np.int64) - 1,
         previous=table["previous"].to_numpy().astype(np.int64) if by_previous else np.zeros(0, np.int64),
         dropped_items=counts.n_items - len(starts),
-        dropped_impressions=counts.impressions - int(numbers["impressions"].sum()), **numbers,
-    )  # fmt: skip
+        dropped_impressions=counts.impressions - int(numbers["impressions"].sum()),
+        **numbers,
+    )
 
 
 def _changes(values: pl.Series) -> Mask:

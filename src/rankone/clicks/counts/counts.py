@@ -69,9 +69,12 @@ class Counts(Shown):
         table = _checked(table, numbers)
         self.report.add("cells without impressions", table.select((pl.col("impressions") == 0).sum()).item())
         table = table.select(
-            "query", "item", pl.col("position").cast(pl.UInt8), *(pl.col(key).cast(pl.UInt8) for key in keys[3:]),
+            "query",
+            "item",
+            pl.col("position").cast(pl.UInt8),
+            *(pl.col(key).cast(pl.UInt8) for key in keys[3:]),
             *(pl.col(number).cast(pl.Int64) for number in numbers),
-        ).filter(pl.col("impressions") > 0)  # fmt: skip
+        ).filter(pl.col("impressions") > 0)
         if table.is_empty():
             raise InputError("at least one impression", "none", "check that the log holds result lists")
         self.report.add("cells clamped", table.select((pl.col("clicks") > pl.col("impressions")).sum()).item())

@@ -52,9 +52,12 @@ class FactorColumns(NamedTuple):
 
 
 def find_factor_columns(
-    table: pl.DataFrame, factors: Sequence[str] = (), shown: str | None = None, clicked: str | None = None,
+    table: pl.DataFrame,
+    factors: Sequence[str] = (),
+    shown: str | None = None,
+    clicked: str | None = None,
     slice: str | None = None,
-) -> FactorColumns:  # fmt: skip
+) -> FactorColumns:
     """Find the columns; those that are named are taken as named.
 
     >>> levels = {"headline": ["A", "A", "B", "B"], "image": [1, 2, 1, 2]}
@@ -82,9 +85,16 @@ def find_factor_columns(
         unused = tuple(name for name in picked if name not in visitor and table[name].n_unique() > 1)
         rest = ", ".join(f"'{name}'" for name in kinds if name not in (*unused, *visitor))
         return FactorColumns(
-            tuple(exact[name] for name in factors), found_shown, found_clicked, found_slice,
-            (f"Not used: {rest}.",) if rest else (), unused, by_day, visitor, who,
-        )  # fmt: skip
+            tuple(exact[name] for name in factors),
+            found_shown,
+            found_clicked,
+            found_slice,
+            (f"Not used: {rest}.",) if rest else (),
+            unused,
+            by_day,
+            visitor,
+            who,
+        )
     if not picked:
         left = ({} if found_slice is None else {found_slice: "it says when, not what was shown"}) | left
         whys = "; ".join(f"'{name}': {why}" for name, why in left.items())
@@ -97,7 +107,7 @@ def find_factor_columns(
     told = () if slice is not None or found_slice is None else _unusual_times(table[found_slice])
     return FactorColumns(
         tuple(picked), found_shown, found_clicked, found_slice, (*told, *notes), (), by_day, visitor, who
-    )  # fmt: skip
+    )
 
 
 def _averaged(name: str, visitor: Sequence[str]) -> str:

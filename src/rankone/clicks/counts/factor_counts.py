@@ -73,9 +73,14 @@ class FactorCounts(NamedTuple):
 
 
 def as_factor_counts(
-    data: Any, *, factors: Sequence[str] = (), shown: str | None = None, clicked: str | None = None,
-    slice: str | None = None, all_rows: bool = False,
-) -> FactorCounts:  # fmt: skip
+    data: Any,
+    *,
+    factors: Sequence[str] = (),
+    shown: str | None = None,
+    clicked: str | None = None,
+    slice: str | None = None,
+    all_rows: bool = False,
+) -> FactorCounts:
     """Return the counts in a dataframe, a pair of arrays (shown, clicked), or what other functions counted.
 
     With `all_rows`, rows called a total and rows that name no level, such as "(not set)", are counted as levels, too;
@@ -157,9 +162,7 @@ def _of_arrays(
         raise InputError("at least one impression", "none", "wait for some")
     where = tuple(cells.T)
     levels = tuple(tuple(map(str, side)) for side in names)
-    return _checked(
-        FactorCounts(tuple(factors), levels, cells, _whole(pulls[where]), _whole(clicks[where])),
-    )
+    return _checked(FactorCounts(tuple(factors), levels, cells, _whole(pulls[where]), _whole(clicks[where])))
 
 
 def _whole(numbers: Any) -> Ints:
@@ -200,13 +203,19 @@ def _of_frame(
     repeats = None if found.shown is None and found.slice is None else _repeats(slices, names)
     return _checked(
         FactorCounts(
-            found.factors, tuple(tuple(known.to_list()) for known in levels), cells.select(names).to_numpy(),
-            _whole(cells["shown"].to_numpy()), _whole(cells["clicked"].to_numpy()),
-            repeats, adaptive, (*notes, *told, *(_unnamed(found, repeats) if factors else ()), *found.notes), found,
+            found.factors,
+            tuple(tuple(known.to_list()) for known in levels),
+            cells.select(names).to_numpy(),
+            _whole(cells["shown"].to_numpy()),
+            _whole(cells["clicked"].to_numpy()),
+            repeats,
+            adaptive,
+            (*notes, *told, *(_unnamed(found, repeats) if factors else ()), *found.notes),
+            found,
             _slices(numbered, cells.select(names)),
             per_visitor=None if adaptive else _per_visitor(table, found),
         )
-    )  # fmt: skip
+    )
 
 
 def _per_visitor(table: pl.DataFrame, found: FactorColumns) -> float | None:
@@ -265,8 +274,7 @@ def _of_export(table: pl.DataFrame, factors: Sequence[str]) -> tuple[pl.DataFram
     """The decisions of an exported experiment whose outcome counts, with the names of their levels."""
     learned = table["learned"].cast(pl.String).str.to_lowercase() == "true"
     kept = table.filter(learned).select(
-        *(pl.col(name).cast(pl.String).str.replace_all(_QUOTED, "$1$2") for name in factors),
-        "clicked",
+        *(pl.col(name).cast(pl.String).str.replace_all(_QUOTED, "$1$2") for name in factors), "clicked"
     )
     if kept.is_empty():
         raise InputError("decisions with outcomes that count", f"none of {len(table):,}", "wait for some")

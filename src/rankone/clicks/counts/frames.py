@@ -63,9 +63,7 @@ def count(
     >>> count(frame, item="doc", position="rank", clicked="click").cells.rows()
     [('all', 'a', 1, 1, 1), ('all', 'a', 2, 1, 1), ('all', 'b', 2, 1, 0)]
     """
-    columns = {
-        "query": query, "item": item, "position": position, "clicked": clicked, "list": list, "segment": segment
-    }  # fmt: skip
+    columns = {"query": query, "item": item, "position": position, "clicked": clicked, "list": list, "segment": segment}
     if list is not None and segment is not None:
         raise InputError("lists or segments", "both", "leave out list=, or count each segment by itself")
     wanted = {name: column for name, column in columns.items() if column is not None}

@@ -19,9 +19,12 @@ from rankone.numerics.arrays import Ints
 
 #: Names that the columns of a file of counts may have.
 COLUMNS = {
-    "query": ("query",), "row": ("row", "item"), "col": ("col", "column", "position"),
-    "shown": ("shown", "impressions", "outcomes"), "clicks": ("clicks", "clicked"),
-}  # fmt: skip
+    "query": ("query",),
+    "row": ("row", "item"),
+    "col": ("col", "column", "position"),
+    "shown": ("shown", "impressions", "outcomes"),
+    "clicks": ("clicks", "clicked"),
+}
 
 
 class PairCounts(NamedTuple):

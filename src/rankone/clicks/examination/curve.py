@@ -82,9 +82,12 @@ class ExaminationCurve(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
-            "method": self.method, "level": self.level, "components": self.components,
-            "positions": self.table.to_dicts(), "links": self.links.to_dicts(),
-        }  # fmt: skip
+            "method": self.method,
+            "level": self.level,
+            "components": self.components,
+            "positions": self.table.to_dicts(),
+            "links": self.links.to_dicts(),
+        }
 
 
 def examination_curve(counts: Counts, *, method: str = "likelihood", level: float = 0.95) -> ExaminationCurve:
@@ -125,9 +128,12 @@ def examination_curve(counts: Counts, *, method: str = "likelihood", level: floa
         for numbers in (cells.impressions, cells.clicks)
     ]
     return ExaminationCurve(
-        table=_table(labels, values, low, high, totals, counts.position_names), links=_links(found, z), method=method,
-        level=level, position_names=counts.position_names,
-    )  # fmt: skip
+        table=_table(labels, values, low, high, totals, counts.position_names),
+        links=_links(found, z),
+        method=method,
+        level=level,
+        position_names=counts.position_names,
+    )
 
 
 def _table(
@@ -137,11 +143,16 @@ def _table(
     seen = np.flatnonzero(labels >= 0)
     return pl.DataFrame(
         {
-            "position": seen + 1, "title": [position_title(names, int(place) + 1) for place in seen],
-            "examination": values[seen], "low": low[seen], "high": high[seen], "component": labels[seen] + 1,
-            "impressions": totals[0][seen], "clicks": totals[1][seen],
+            "position": seen + 1,
+            "title": [position_title(names, int(place) + 1) for place in seen],
+            "examination": values[seen],
+            "low": low[seen],
+            "high": high[seen],
+            "component": labels[seen] + 1,
+            "impressions": totals[0][seen],
+            "clicks": totals[1][seen],
         }
-    )  # fmt: skip
+    )
 
 
 def _links(found: Harvest, z: float) -> pl.DataFrame:
@@ -149,11 +160,14 @@ def _links(found: Harvest, z: float) -> pl.DataFrame:
     ratio, reach = found.log_ratio, z * found.pair_error
     return pl.DataFrame(
         {
-            "position": found.pairs[:, 0] + 1, "other": found.pairs[:, 1] + 1, "items": found.items,
-            "ratio": pl.Series(np.exp(ratio)).fill_nan(None), "low": pl.Series(np.exp(ratio - reach)).fill_nan(None),
+            "position": found.pairs[:, 0] + 1,
+            "other": found.pairs[:, 1] + 1,
+            "items": found.items,
+            "ratio": pl.Series(np.exp(ratio)).fill_nan(None),
+            "low": pl.Series(np.exp(ratio - reach)).fill_nan(None),
             "high": pl.Series(np.exp(ratio + reach)).fill_nan(None),
         }
-    )  # fmt: skip
+    )
 
 
 def spans(numbers: list[int]) -> str:

@@ -170,12 +170,17 @@ class Propensities(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
-            "clip": self.clip, "level": self.curve.level, "clicks": self.clicks,
-            "effective_clicks": self.effective_clicks, "clicks_clipped": self.clicks_clipped,
-            "weight_clipped": self.weight_clipped, "without_weight": self.without_weight,
-            "components": self.curve.components, "positions": self.table.to_dicts(),
+            "clip": self.clip,
+            "level": self.curve.level,
+            "clicks": self.clicks,
+            "effective_clicks": self.effective_clicks,
+            "clicks_clipped": self.clicks_clipped,
+            "weight_clipped": self.weight_clipped,
+            "without_weight": self.without_weight,
+            "components": self.curve.components,
+            "positions": self.table.to_dicts(),
             "log": self.report.to_dict(),
-        }  # fmt: skip
+        }
 
 
 def propensities(
@@ -231,11 +236,16 @@ def _weighted(curve: ExaminationCurve, clip: float) -> pl.DataFrame:
     inverse = 1.0 / pl.col("examination")
     weight = pl.min_horizontal(inverse, pl.lit(clip))
     return curve.table.select(
-        "position", "title", pl.when(linked).then("examination").alias("propensity"),
-        pl.when(linked).then("low").alias("low"), pl.when(linked).then("high").alias("high"),
-        pl.when(linked).then(weight).alias("weight"), (linked & (inverse > clip)).alias("clipped"), "impressions",
+        "position",
+        "title",
+        pl.when(linked).then("examination").alias("propensity"),
+        pl.when(linked).then("low").alias("low"),
+        pl.when(linked).then("high").alias("high"),
+        pl.when(linked).then(weight).alias("weight"),
+        (linked & (inverse > clip)).alias("clipped"),
+        "impressions",
         "clicks",
-    )  # fmt: skip
+    )
 
 
 def weights_file(path: Path) -> str:

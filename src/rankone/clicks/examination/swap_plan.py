@@ -15,14 +15,7 @@ import polars as pl
 from rankone.clicks.counts.count_arrays import Cells, summed
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.examination.curve import spans
-from rankone.clicks.examination.swaps import (
-    HomeLists,
-    as_links,
-    cheapest_swaps,
-    home_items,
-    lists_needed,
-    variances,
-)
+from rankone.clicks.examination.swaps import HomeLists, as_links, cheapest_swaps, home_items, lists_needed, variances
 from rankone.clicks.models.fitting.intervals import places_information
 from rankone.clicks.models.pbm import PBM
 from rankone.errors import InputError
@@ -103,10 +96,16 @@ class SwapPlan(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
-            "lists": self.lists, "days": self.days, "loss": self.loss, "clicks_lost": self.clicks_lost,
-            "precision": self.precision, "level": self.level, "policy": self.policy(),
-            "swaps": self.table.to_dicts(), "positions": self.positions.to_dicts(),
-        }  # fmt: skip
+            "lists": self.lists,
+            "days": self.days,
+            "loss": self.loss,
+            "clicks_lost": self.clicks_lost,
+            "precision": self.precision,
+            "level": self.level,
+            "policy": self.policy(),
+            "swaps": self.table.to_dicts(),
+            "positions": self.positions.to_dicts(),
+        }
 
 
 def swap_plan(
@@ -166,12 +165,21 @@ def swap_plan(
     places = np.arange(1, len(cost) + 1)
     return SwapPlan(
         table=pl.DataFrame(
-            {"position": places, "other": places + 1, "rate": rates, "swaps": np.rint(rates * lists).astype(np.int64),
-             "clicks_lost": cost * rates * lists}
+            {
+                "position": places,
+                "other": places + 1,
+                "rate": rates,
+                "swaps": np.rint(rates * lists).astype(np.int64),
+                "clicks_lost": cost * rates * lists,
+            }
         ),
         positions=pl.DataFrame(
-            {"position": np.append(places, len(places) + 1), "assumed": assumed, "now": _reach(before, level),
-             "then": _reach(after, level)}
+            {
+                "position": np.append(places, len(places) + 1),
+                "assumed": assumed,
+                "now": _reach(before, level),
+                "then": _reach(after, level),
+            }
         ),
         lists=lists,
         loss=float(cost @ rates) / home.clicks(),
@@ -179,7 +187,7 @@ def swap_plan(
         precision=precision,
         level=level,
         queries=len(home.share),
-    )  # fmt: skip
+    )
 
 
 def _reach(links: Floats, level: float) -> pl.Series:

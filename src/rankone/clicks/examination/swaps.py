@@ -150,9 +150,10 @@ def _one_more(grown: int) -> int:
     """Count once more, up to a limit: then no number of swaps will do."""
     if grown == _GROWTHS:
         raise InputError(
-            "positions that swaps of neighbours can link to this precision", "some that no number of swaps does",
+            "positions that swaps of neighbours can link to this precision",
+            "some that no number of swaps does",
             "leave positions out that are hardly ever clicked, or ask for less precision",
-        )  # fmt: skip
+        )
     return grown + 1
 
 

@@ -120,11 +120,14 @@ class ListTable(Table):
         rows = rows.with_columns(clicked=self._flags(rows))
         no_query = self._is_missing("query") if "query" in rows.columns else pl.lit(False)
         rows = rows.with_columns(
-            pl.when(no_query).then(pl.lit("the query is missing"))
-            .when(pl.col("items").list.len() == 0).then(pl.lit(_NO_LIST))
-            .when(pl.col("clicked").is_null()).then(pl.lit(_NO_FLAGS))
+            pl.when(no_query)
+            .then(pl.lit("the query is missing"))
+            .when(pl.col("items").list.len() == 0)
+            .then(pl.lit(_NO_LIST))
+            .when(pl.col("clicked").is_null())
+            .then(pl.lit(_NO_FLAGS))
             .alias("reason")
-        )  # fmt: skip
+        )
         for bad in rows.filter(pl.col("reason").is_not_null()).iter_rows(named=True):
             text = " ".join(bad["items"] or []) + "\t" + " ".join(bad["clicks"] or [])
             collector.bad(bad["line"], bad["reason"], text.encode(), None)

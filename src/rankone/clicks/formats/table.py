@@ -183,18 +183,27 @@ class Table(Format):
         else:
             place, inside = text.cast(pl.Int64, strict=False), pl.col("place").is_between(1, MOST_POSITIONS)
             no_place = pl.when(~inside.fill_null(False)).then(pl.lit(NO_POSITION))
-        rows = texts.with_columns(place.alias("place"), *self._outcomes(columns)).with_columns(
-            pl.when(self._is_missing("query")).then(pl.lit("the query is missing"))
-            .when(self._is_missing("item")).then(pl.lit("the item is missing"))
-            .when(no_list).then(pl.lit("the list is missing"))
-            .when(self._is_missing("segment") if "segment" in columns else False).then(pl.lit("the segment is missing"))
-            .otherwise(no_place)
-            .alias("reason")
-        ).with_columns(
-            pl.when(pl.col("reason").is_null() & pl.col("outcome").is_null())
-            .then(pl.lit(NO_COUNTS if "impressions" in columns else NO_OUTCOME))
-            .otherwise("reason").alias("reason")
-        )  # fmt: skip
+        rows = (
+            texts.with_columns(place.alias("place"), *self._outcomes(columns))
+            .with_columns(
+                pl.when(self._is_missing("query"))
+                .then(pl.lit("the query is missing"))
+                .when(self._is_missing("item"))
+                .then(pl.lit("the item is missing"))
+                .when(no_list)
+                .then(pl.lit("the list is missing"))
+                .when(self._is_missing("segment") if "segment" in columns else False)
+                .then(pl.lit("the segment is missing"))
+                .otherwise(no_place)
+                .alias("reason")
+            )
+            .with_columns(
+                pl.when(pl.col("reason").is_null() & pl.col("outcome").is_null())
+                .then(pl.lit(NO_COUNTS if "impressions" in columns else NO_OUTCOME))
+                .otherwise("reason")
+                .alias("reason")
+            )
+        )
         shown = [name for name in texts.columns if name != "line"]
         for bad in rows.filter(pl.col("reason").is_not_null()).iter_rows(named=True):
             line = "\t".join("" if bad[name] is None else str(bad[name]) for name in shown)

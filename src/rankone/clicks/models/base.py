@@ -170,9 +170,11 @@ class ClickModel(Shown):
     def summary(self) -> pl.DataFrame:
         """One row per query: what was seen and what was learned."""
         self._check_fitted()
-        return self.cells_.items.group_by("query", maintain_order=True).agg(
-            pl.len().alias("items"), pl.col("impressions", "clicks").sum()
-        ).with_columns(attraction=self.typical_attraction())  # fmt: skip
+        return (
+            self.cells_.items.group_by("query", maintain_order=True)
+            .agg(pl.len().alias("items"), pl.col("impressions", "clicks").sum())
+            .with_columns(attraction=self.typical_attraction())
+        )
 
     def overview(self) -> pl.DataFrame:
         """One row per query, the most frequent first: the summary, and what the data support of it."""

@@ -76,11 +76,14 @@ class CTRModel(ProductModel):
         ends = {end: items[end].to_numpy()[item] * places[end].to_numpy()[row] for end in ("low", "high")}  # one is 1
         return pl.DataFrame(
             {
-                "item": cells.items["item"].gather(item), "position": place + 1,
-                "impressions": cells.impressions[own].astype(np.int64), "clicks": cells.clicks[own].astype(np.int64),
-                "rate": self.item_attraction_[item] * self.curves_[0, place], **ends,
+                "item": cells.items["item"].gather(item),
+                "position": place + 1,
+                "impressions": cells.impressions[own].astype(np.int64),
+                "clicks": cells.clicks[own].astype(np.int64),
+                "rate": self.item_attraction_[item] * self.curves_[0, place],
+                **ends,
             }
-        )  # fmt: skip
+        )
 
     def overview(self) -> pl.DataFrame:
         """One row per query, the most frequent first."""

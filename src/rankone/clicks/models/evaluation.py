@@ -72,10 +72,14 @@ def _scores(model: ClickModel, lists: Any) -> tuple[Evaluation, Floats]:
     bits = np.where(shown, np.log2(_chance(marginal, held_out.clicked)), 0.0).sum(axis=0)
     by_rank = np.where(seen > 0, 2.0 ** (-bits / np.maximum(seen, 1)), np.nan)
     scores = Evaluation(
-        model=model.name, log_likelihood=float(per_list.mean()),
-        log_likelihood_se=float(per_list.std() / np.sqrt(len(per_list))), perplexity=float(np.nanmean(by_rank)),
-        perplexity_by_rank=by_rank, lists=len(per_list), lists_left_out=held_out.left_out,
-    )  # fmt: skip
+        model=model.name,
+        log_likelihood=float(per_list.mean()),
+        log_likelihood_se=float(per_list.std() / np.sqrt(len(per_list))),
+        perplexity=float(np.nanmean(by_rank)),
+        perplexity_by_rank=by_rank,
+        lists=len(per_list),
+        lists_left_out=held_out.left_out,
+    )
     return scores, per_list
 
 
@@ -111,17 +115,22 @@ def compare_models(
             | {"parameters": chosen.n_parameters_, "perplexity": scores.perplexity}
             | {f"rank {rank}": value for rank, value in enumerate(scores.perplexity_by_rank, 1)}
             | {"lists": scores.lists, "left_out": scores.lists_left_out}
-        )  # fmt: skip
+        )
     table = pl.DataFrame(rows).sort("log_likelihood", descending=True)
     behind, errors = zip(*(_difference(each[table["model"][0]], each[model]) for model in table["model"]), strict=True)
     close = np.array([gap <= CLEARLY * error for gap, error in zip(behind, errors, strict=True)])
     smallest = int(np.where(close, table["parameters"].to_numpy(), np.inf).argmin())
     more = {"behind": pl.Series(behind), "behind_se": pl.Series(errors)}
     return table.with_columns(**more, chosen=pl.int_range(table.height) == smallest).select(
-        "model", "log_likelihood", "se", "behind", "behind_se", "chosen", "parameters", pl.exclude(
-            "model", "log_likelihood", "se", "behind", "behind_se", "chosen", "parameters"
-        ),
-    )  # fmt: skip
+        "model",
+        "log_likelihood",
+        "se",
+        "behind",
+        "behind_se",
+        "chosen",
+        "parameters",
+        pl.exclude("model", "log_likelihood", "se", "behind", "behind_se", "chosen", "parameters"),
+    )
 
 
 def _difference(best: Floats, other: Floats) -> tuple[float, float]:

@@ -150,12 +150,15 @@ class ProductModel(ClickModel):
         found = group.rates(item, place, level)
         return pl.DataFrame(
             {
-                "item": self.cells_.items["item"].gather(item + group.items.start), "position": place + 1,
-                "impressions": group.impressions[own].astype(np.int64), "clicks": group.clicks[own].astype(np.int64),
-                "rate": group.a[item] * group.g[place], "low": np.exp(found.low),
+                "item": self.cells_.items["item"].gather(item + group.items.start),
+                "position": place + 1,
+                "impressions": group.impressions[own].astype(np.int64),
+                "clicks": group.clicks[own].astype(np.int64),
+                "rate": group.a[item] * group.g[place],
+                "low": np.exp(found.low),
                 "high": np.minimum(np.exp(found.high), 1.0),
             }
-        )  # fmt: skip
+        )
 
     def shrunken(self, level: float = 0.95) -> pl.DataFrame:
         """`attraction_` with attractions shrunk towards the other items of the query (shrunken, low, high).
@@ -212,13 +215,22 @@ class ProductModel(ClickModel):
         tops = self.item_attraction_ * self._highest()[self._group_of_item(cells), label]
         best_items = [int(tops[start:stop].argmax()) + start for start, stop in pairwise(cells.query_items)]
         joined = self._labels[group] == label[best_items][:, None]
-        return super().summary().with_columns(
-            best_item=cells.items["item"].gather(best_items),
-            best_position=self._named(np.where(joined, curves, -1.0).argmax(axis=1) + 1),
-            best_click_rate=tops[best_items], positions=seen.sum(axis=1), components=own.sum(axis=1),
-            log_likelihood=self._log_likelihoods, perplexity=self._perplexities, mu=mu, p_max=p_max,
-            gamma=np.maximum(mu, 1.0 - p_max),
-        )  # fmt: skip
+        return (
+            super()
+            .summary()
+            .with_columns(
+                best_item=cells.items["item"].gather(best_items),
+                best_position=self._named(np.where(joined, curves, -1.0).argmax(axis=1) + 1),
+                best_click_rate=tops[best_items],
+                positions=seen.sum(axis=1),
+                components=own.sum(axis=1),
+                log_likelihood=self._log_likelihoods,
+                perplexity=self._perplexities,
+                mu=mu,
+                p_max=p_max,
+                gamma=np.maximum(mu, 1.0 - p_max),
+            )
+        )
 
     def overview(self) -> pl.DataFrame:
         """One row per query, the most frequent first: the summary with `best`, with interval."""

@@ -148,9 +148,16 @@ def measure_misfit(
     share, share_low, share_high = (_part(left * each, main) for each in sizes_of)
     lost_low, lost_high = np.quantile(losses, [0.05, 0.95]).tolist()
     return Misfit(
-        deviation=deviation, deviation_low=low, deviation_high=high, share=share, share_low=share_low,
-        share_high=share_high, lost=float(losses.mean()), lost_low=lost_low, lost_high=lost_high,
-    )  # fmt: skip
+        deviation=deviation,
+        deviation_low=low,
+        deviation_high=high,
+        share=share,
+        share_low=share_low,
+        share_high=share_high,
+        lost=float(losses.mean()),
+        lost_low=lost_low,
+        lost_high=lost_high,
+    )
 
 
 def _part(own: float, other: float) -> float:

@@ -190,14 +190,16 @@ class Rank1Report(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        checks = [
-            check.to_dict() | {"p_holm": p} for check, p in zip(self.checks, self.adjusted, strict=True)
-        ]  # fmt: skip
+        checks = [check.to_dict() | {"p_holm": p} for check, p in zip(self.checks, self.adjusted, strict=True)]
         misfit = self.misfit and dataclasses.asdict(self.misfit) | {"sentence": self.misfit_sentence}
         return {
-            "sentence": self.sentence, "doubtful": self.doubtful, "p_value": self.p_value, "level": self.level,
-            "misfit": misfit, "checks": checks,
-        }  # fmt: skip
+            "sentence": self.sentence,
+            "doubtful": self.doubtful,
+            "p_value": self.p_value,
+            "level": self.level,
+            "misfit": misfit,
+            "checks": checks,
+        }
 
     def chart(self) -> Chart:
         """Draw the deviations of the check with the smallest p-value."""

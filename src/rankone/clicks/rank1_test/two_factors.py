@@ -248,7 +248,10 @@ def _pair_cells(counts: FactorCounts, pair: tuple[int, int], rates: Floats, disp
         {
             "row": [str(counts.levels[first][number // size]) for number in seen],
             "col": [str(counts.levels[second][number % size]) for number in seen],
-            "outcomes": shown, "clicks": clicked, "rate": clicked / shown, "rank_one_rate": fitted,
+            "outcomes": shown,
+            "clicks": clicked,
+            "rate": clicked / shown,
+            "rank_one_rate": fitted,
             "deviation": np.sign(clicked / shown - fitted) * np.sqrt(own),
         }
-    ).sort(pl.col("deviation").abs(), descending=True, maintain_order=True)  # fmt: skip
+    ).sort(pl.col("deviation").abs(), descending=True, maintain_order=True)

@@ -82,9 +82,10 @@ def _ubm(parts: dict[str, Any]) -> UBM:
     if len(trained) > 1:
         lengths = ", ".join(str(last + 1) for last in trained)
         raise InputError(
-            "PyClick's UBM of lists of one length", f"lengths {lengths}, each with an examination of its own",
+            "PyClick's UBM of lists of one length",
+            f"lengths {lengths}, each with an examination of its own",
             "train it on lists of one length, or fit the model again with rankone",
-        )  # fmt: skip
+        )
     places = trained[0] + 1 if trained else len(exam)
     model = UBM(min_impressions=0)
     _take(model, parts["attr"], places)
@@ -136,10 +137,15 @@ def _no_twin(parts: dict[str, Any]) -> ClickModel:
 
 
 _MODELS: dict[frozenset[str], Callable[[dict[str, Any]], ClickModel]] = {
-    frozenset({"attr", "exam"}): _pbm, frozenset({"attr"}): _cascade, frozenset({"attr", "cont"}): _dcm,
-    frozenset({"attr", "sat"}): _sdbn, frozenset({"attr", "sat", "cont"}): _sdbn, frozenset({"attr", *_CCM}): _ccm,
-    frozenset({"ctr"}): _ctr, frozenset({"attr", "exam", "match", "new", "fresh"}): _no_twin,
-}  # fmt: skip
+    frozenset({"attr", "exam"}): _pbm,
+    frozenset({"attr"}): _cascade,
+    frozenset({"attr", "cont"}): _dcm,
+    frozenset({"attr", "sat"}): _sdbn,
+    frozenset({"attr", "sat", "cont"}): _sdbn,
+    frozenset({"attr", *_CCM}): _ccm,
+    frozenset({"ctr"}): _ctr,
+    frozenset({"attr", "exam", "match", "new", "fresh"}): _no_twin,
+}
 
 
 def _value(parameter: dict[str, float]) -> float:

@@ -238,16 +238,25 @@ def _of_query(model: ProductModel, group: GroupProfile, items: Ints, level: floa
     alike = int((~comparable | (above >= 0.0)).sum())
     wide = supported["high"] > WIDE * supported["low"]
     return {
-        "best_item": names[group.items.start + top], "best_position": position[place] if position else place + 1,
-        "best_click_rate": float(group.a[top] * group.g[place]), "low": float(np.exp(low)),
-        "high": float(min(np.exp(high), 1.0)), "impressions": int(n[top].sum()), "clicks": int(c[top].sum()),
-        "pair_impressions": int(n[top, place]), "pair_clicks": int(c[top, place]),
+        "best_item": names[group.items.start + top],
+        "best_position": position[place] if position else place + 1,
+        "best_click_rate": float(group.a[top] * group.g[place]),
+        "low": float(np.exp(low)),
+        "high": float(min(np.exp(high), 1.0)),
+        "impressions": int(n[top].sum()),
+        "clicks": int(c[top].sum()),
+        "pair_impressions": int(n[top, place]),
+        "pair_clicks": int(c[top, place]),
         "supported_item": names[group.items.start + item],
-        "supported_position": position[spot] if position else spot + 1, "supported_rate": rate,
-        "supported_low": supported["low"], "supported_high": supported["high"],
-        "supported_impressions": int(n[item, spot]), "supported_clicks": int(c[item, spot]), "not_told_apart": alike,
+        "supported_position": position[spot] if position else spot + 1,
+        "supported_rate": rate,
+        "supported_low": supported["low"],
+        "supported_high": supported["high"],
+        "supported_impressions": int(n[item, spot]),
+        "supported_clicks": int(c[item, spot]),
+        "not_told_apart": alike,
         "too_little_data": bool(c[items].sum() == 0 or wide or 0 < len(others) == alike),
-    }  # fmt: skip
+    }
 
 
 def _supported(group: GroupProfile, items: Ints, n: Floats, level: float) -> tuple[int, int]:
