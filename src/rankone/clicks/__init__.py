@@ -2,8 +2,9 @@
 
 from rankone.clicks.ab_tests.crossed import CrossedTests, crossed_tests, read_upworthy
 from rankone.clicks.counts.counts import Counts
+from rankone.clicks.counts.factor_counts import FactorCounts, as_pair_counts
 from rankone.clicks.counts.frames import count, count_split
-from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts, read_pair_counts
+from rankone.clicks.counts.pair_counts import read_pair_counts
 from rankone.clicks.examination.curve import ExaminationCurve, examination_curve
 from rankone.clicks.examination.propensities import Propensities, propensities
 from rankone.clicks.examination.swap_plan import SwapPlan, swap_plan
@@ -24,7 +25,7 @@ from rankone.clicks.models.ubm import UBM
 from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
 from rankone.clicks.synthetic.generate import GeneratedLog, generate_log
 
-__all__ = ["Counts", "PairCounts", "as_pair_counts", "count", "count_split", "read_pair_counts"]
+__all__ = ["Counts", "FactorCounts", "as_pair_counts", "count", "count_split", "read_pair_counts"]
 __all__ += ["FORMATS", "Format", "log_rows", "read", "read_lists", "read_split"]
 __all__ += ["CCM", "DBN", "DCM", "PBM", "SDBN", "UBM", "Cascade", "DocumentCTR", "GlobalCTR", "RankCTR", "TrustBias"]
 __all__ += ["MODELS", "ClickModel", "Evaluation", "as_model", "compare_models", "evaluate", "load_model"]

@@ -19,9 +19,9 @@ import numpy as np
 
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion, given_dispersion
-from rankone.clicks.counts.factor_counts import FactorCounts, counts_of_arrays
+from rankone.clicks.counts.factor_counts import FactorCounts, as_pair_counts
 from rankone.clicks.counts.frames import ONLY_QUERY
-from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts, query_counts
+from rankone.clicks.counts.pair_counts import query_counts
 from rankone.clicks.rank1_test.misfit import measure_misfit
 from rankone.clicks.rank1_test.report import Rank1Report
 from rankone.clicks.rank1_test.two_factors import CheckProgress, check_two
@@ -39,7 +39,7 @@ _LEAST = 99  # simulations below which a p-value is too coarse to be of use
 
 
 def check_rank1(
-    counts: Counts | Sequence[PairCounts] | tuple[object, object],
+    counts: Counts | Sequence[FactorCounts] | tuple[object, object],
     *,
     simulations: int | None = None,
     level: float = 0.05,
@@ -79,8 +79,7 @@ def check_rank1(
         rng = generator(whole_number("seed", seed, least=0), "check-rank1", table.name)
         scatter = given or table.repeats or BINOMIAL
         report = _part_of(done, number, len(tables))
-        own = counts_of_arrays(table.pulls, table.clicks, {"row": table.row_names, "col": table.col_names})
-        checks.append(check_two(own, simulations, rng, name=table.name, progress=report, dispersion=scatter))
+        checks.append(check_two(table, simulations, rng, name=table.name, progress=report, dispersion=scatter))
     return Rank1Report(tuple(checks), level)
 
 
@@ -140,11 +139,11 @@ def _work(counts: FactorCounts, first: int, second: int) -> float:
     return 2.0 * _STEPS * sum(levels**3 / 3.0 + 8.0 * levels**2 + cells + _OVERHEAD for levels in (alone, together))
 
 
-def _tables(counts: Counts | Sequence[PairCounts] | tuple[object, object]) -> list[PairCounts]:
+def _tables(counts: Counts | Sequence[FactorCounts] | tuple[object, object]) -> list[FactorCounts]:
     if isinstance(counts, Counts):
         return [query_counts(counts, query) for query in counts.queries["query"]]
-    if isinstance(counts, tuple | list):
-        tables = [table for table in counts if isinstance(table, PairCounts)]
+    if isinstance(counts, tuple | list) and not isinstance(counts, FactorCounts):
+        tables = [table for table in counts if isinstance(table, FactorCounts)]
         if tables and len(tables) == len(counts):
             return tables
         if len(counts) == 2:
