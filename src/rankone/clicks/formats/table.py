@@ -18,15 +18,14 @@ from rankone.clicks.counts.frames import ONLY_QUERY, add_lists, count_rows
 from rankone.clicks.formats.base import Format
 from rankone.clicks.logs.collector import Collector
 from rankone.clicks.logs.columns import find_columns, pooled
-from rankone.clicks.logs.delimited import batches, guessed_separator, header_fields, split_line
+from rankone.clicks.logs.delimited import batches, first_names, guessed_separator, header_fields
 from rankone.clicks.logs.read_report import ReadReport
 from rankone.clicks.logs.row_errors import ABOUT, NO_COUNTS, NO_OUTCOME, NO_PLACE, NO_POSITION, missing_texts
-from rankone.clicks.logs.source import LONGEST_LINE, Source
+from rankone.clicks.logs.source import LONGEST_LINE, PARQUET, Source
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from rankone.specs import amount
 
-_PARQUET = b"PAR1"
 _PARQUET_ROWS = 500_000
 ENTRIES = "\x1f"  # stands between the entries of a list column of Parquet
 _IMPRESSIONS = ("impressions", "shown")
@@ -69,9 +68,8 @@ class Table(Format):
         missing: str | Iterable[str] | None = None,
         segment: str | None = None,
     ) -> None:
-        self.segment = segment
         self.query, self.item, self.position, self.clicked, self.list = query, item, position, clicked, list
-        self.impressions = impressions
+        self.impressions, self.segment = impressions, segment
         self._names: bool | None = None  # whether positions are names; the first rows tell
         self.separator, self.encoding = _separator(separator), _encoding(encoding)
         self._missing = missing_texts(missing)
@@ -80,11 +78,10 @@ class Table(Format):
     @classmethod
     def recognises(cls, head: bytes) -> bool:
         """Parquet, or a first line of at least three names."""
-        if head.startswith(_PARQUET):
+        if head.startswith(PARQUET):
             return True
-        header = head.split(b"\n", 1)[0].rstrip(b"\r")
-        fields = split_line(header, guessed_separator(header), "latin-1")
-        return not isinstance(fields, str) and len(fields) >= 3 and not any(field.strip().isdigit() for field in fields)
+        names = first_names(head)
+        return len(names) >= 3 and not any(map(str.isdigit, names))
 
     def fixed_query(self, source: Source, header: list[str], columns: dict[str, str], report: ReadReport) -> str:
         """Name the query of a table without a column of queries, which may be a column that nobody named: say so."""
@@ -112,7 +109,10 @@ class Table(Format):
                     gathered.append(rows)
                     continue
                 rows = rows if rest is None else pl.concat([rest, rows])
-                rows, rest = _without_last_list(rows)
+                if rows.is_empty():
+                    continue
+                runs = _runs(rows)
+                rows, rest = rows.filter(runs != runs[-1]), rows.filter(runs == runs[-1])  # the last list may go on
             self._take(rows, "list" in columns, collector)
         if gathered:
             self._take(pl.concat(gathered).sort("query", "list", maintain_order=True), True, collector)
@@ -123,7 +123,7 @@ class Table(Format):
     def _header(self, source: Source) -> list[str]:
         """Return the names of the columns; none of an empty file."""
         head = source.head(LONGEST_LINE)
-        if head.startswith(_PARQUET):
+        if head.startswith(PARQUET):
             with _whole_parquet(source):
                 return list(pl.read_parquet_schema(source.path))
         if not head:
@@ -152,7 +152,7 @@ class Table(Format):
 
     def _batches(self, source: Source, collector: Collector, columns: dict[str, str]) -> Iterator[pl.DataFrame]:
         names = list(dict.fromkeys(columns.values()))
-        if not source.head().startswith(_PARQUET):
+        if not source.head().startswith(PARQUET):
             yield from batches(source, collector, names, self.separator, self.encoding)
             return
         scan = pl.scan_parquet(source.path, row_index_name="line", row_index_offset=1)
@@ -160,7 +160,8 @@ class Table(Format):
         while True:
             with _whole_parquet(source):
                 batch = scan.select("line", *names).slice(offset, _PARQUET_ROWS).collect()
-                batch = batch.with_columns(_joined(batch))
+                lists = [name for name, kind in batch.schema.items() if isinstance(kind, pl.List)]
+                batch = batch.with_columns(pl.col(lists).list.eval(pl.element().cast(pl.String)).list.join(ENTRIES))
             if batch.is_empty():
                 return
             offset += len(batch)
@@ -286,15 +287,6 @@ class Table(Format):
                 collector.tails.append(tails_of_rows(rows))
 
 
-def _joined(batch: pl.DataFrame) -> list[pl.Expr]:
-    """Write list columns, as tables with one row per list have them, as texts."""
-    return [
-        pl.col(name).list.eval(pl.element().cast(pl.String)).list.join(ENTRIES)
-        for name, kind in batch.schema.items()
-        if isinstance(kind, pl.List)
-    ]
-
-
 def _separator(text: str | None) -> str | None:
     """Return the separator; a tab is hard to type in a shell."""
     named = {"tab": "\t", "\\t": "\t", "": None}.get(text or "", text)
@@ -321,21 +313,12 @@ def _whole_parquet(source: Source) -> Iterator[None]:
         raise InputError(f"{source.path.name} as a whole Parquet file", str(error), "fetch or write it again") from None
 
 
-def _without_last_list(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Split off the rows of the last list, which may go on in the next batch."""
-    if rows.is_empty():
-        return rows, rows
-    runs = _runs(rows)
-    last = runs == runs[-1]
-    return rows.filter(~last), rows.filter(last)
-
-
 def _scattered(rows: pl.DataFrame) -> bool:
     """Whether lists do not stand together: in several places, or every row in a list of its own (sorted otherwise)."""
     if rows.is_empty():
         return False
-    different = rows.select(pl.struct("list", "query").n_unique()).item()
-    runs = rows.select(pl.struct("list", "query").rle_id().last()).item() + 1
+    key = pl.struct("list", "query")
+    different, runs = rows.select(key.n_unique(), runs=key.rle_id().last() + 1).row(0)
     return bool(different != runs or different == rows.height > 1)
 
 

@@ -17,7 +17,7 @@ from rankone.clicks.formats.table import Table
 from rankone.clicks.logs.collector import Collector, Progress, Rules
 from rankone.clicks.logs.columns import find_columns
 from rankone.clicks.logs.delimited import guessed_separator
-from rankone.clicks.logs.source import Paths, Source, find_files
+from rankone.clicks.logs.source import PARQUET, Paths, Source, find_files
 from rankone.errors import InputError
 from rankone.progress import as_progress
 from rankone.specs import number_in
@@ -165,15 +165,9 @@ def _format_of(sources: list[Source], name: str | None) -> type[Format]:
         if wanted is None and seen:
             wanted = seen[0]
         if wanted is None or not wanted.may_be(head):
-            expected = (
-                f"a log in the format {wanted.name}" if wanted else f"a log in one of {', '.join(FORMATS.known())}"
-            )
-            looks = (
-                f"{source.path.name}, which looks like {seen[0].name}"
-                if seen
-                else f"{source.path.name}, which looks like none"
-            )
-            raise InputError(expected, looks, _remedy(head))
+            expected = f"the format {wanted.name}" if wanted else f"one of {', '.join(FORMATS.known())}"
+            looks = f"{source.path.name}, which looks like {seen[0].name if seen else 'none'}"
+            raise InputError(f"a log in {expected}", looks, _remedy(head))
     if wanted is None:
         raise InputError("at least one result list or impression", "nothing but empty files", "check the path")
     return wanted
@@ -197,7 +191,6 @@ def _made(kind: type[Format], options: dict[str, Any]) -> Format:
     return kind(**options)
 
 
-_PARQUET = b"PAR1"
 _OPTIONS = ("query", "item", "position", "clicked", "separator")
 
 
@@ -239,7 +232,7 @@ def _scan(paths: Paths, separator: str | None) -> pl.LazyFrame:
     files = find_files(paths)
     heads = [Source(file).head() for file in files]
     try:
-        if all(head.startswith(_PARQUET) for head in heads):
+        if all(head.startswith(PARQUET) for head in heads):
             frame = pl.scan_parquet(files)
         else:
             guessed = guessed_separator(heads[0].split(b"\n", 1)[0].rstrip(b"\r"))

@@ -10,30 +10,32 @@ from rankone.wording.lists import some_of
 
 def fit_warnings(summary: pl.DataFrame) -> list[str]:
     """Say which queries of an overview should not be trusted, and why."""
-    silent = summary.filter(clicks=0)["query"].to_list()
-    apart = summary.filter(summary["components"] > 1)["query"].to_list() if "components" in summary.columns else []
-    warnings = [*_another_is_fitted(summary), *_too_little(summary)]
-    if silent:
-        warnings.append(
-            f"not a single click in {_some(silent, len(summary))}: nothing can be learned there; "
-            "check the column of clicks"
-        )
-    if apart:
-        warnings.append(
-            f"positions that no item connects in {_some(apart, len(summary))} (components above 1): what is in two "
-            "components cannot be compared, so beware of the best pair; the model pbm:examination=shared connects them"
-        )
+    clicked = pl.col("clicks") > 0
+    where = {
+        "too_little_data": clicked & pl.col("too_little_data") if "too_little_data" in summary.columns else False,
+        "silent": ~clicked,
+        "apart": pl.col("components") > 1 if "components" in summary.columns else False,
+    }
+    texts = {
+        "too_little_data": "too little data in {}: every other item may be as good as the one in the table, or its "
+        "click rate is known to no more than a factor of 3; take longer logs, the model pbm:examination=shared, or a "
+        "live experiment",
+        "silent": "not a single click in {}: nothing can be learned there; check the column of clicks",
+        "apart": "positions that no item connects in {} (components above 1): what is in two components cannot be "
+        "compared, so beware of the best pair; the model pbm:examination=shared connects them",
+    }
+    warnings = _another_is_fitted(summary) if "supported_rate" in summary.columns else []
+    for what, condition in where.items():
+        queries = summary.filter(condition)["query"].to_list()
+        if queries:
+            warnings.append(texts[what].format(_some(queries, len(summary))))
     return warnings
 
 
 def _another_is_fitted(summary: pl.DataFrame) -> list[str]:
     """Say where the highest fitted rate is another pair's than the one that the data support, and by how much."""
-    if "supported_rate" not in summary.columns:
-        return []
-    same = (summary["best_item"] == summary["supported_item"]) & (
-        summary["best_position"] == summary["supported_position"]
-    )
-    other = summary.filter(~same & (summary["clicks"] > 0))
+    same = (pl.col("best_item") == pl.col("supported_item")) & (pl.col("best_position") == pl.col("supported_position"))
+    other = summary.filter(~same & (pl.col("clicks") > 0))
     if other.is_empty():
         return []
     row = other.row(0, named=True)
@@ -49,22 +51,6 @@ def _another_is_fitted(summary: pl.DataFrame) -> list[str]:
     ]
 
 
-def _too_little(summary: pl.DataFrame) -> list[str]:
-    """Say where even the best supported pair is little known."""
-    if "too_little_data" not in summary.columns:
-        return []
-    few = summary.filter(summary["too_little_data"] & (summary["clicks"] > 0))["query"].to_list()
-    if not few:
-        return []
-    return [
-        f"too little data in {_some(few, len(summary))}: every other item may be as good as the one in the table, or "
-        "its click rate is known to no more than a factor of 3; take longer logs, the model "
-        "pbm:examination=shared, or a live experiment"
-    ]
-
-
 def _some(queries: list[str], total: int) -> str:
     """Name a few of some queries."""
-    if len(queries) == 1:
-        return f"query {queries[0]}"
-    return f"{len(queries):,} of {total:,} queries ({some_of(queries)})"
+    return f"query {queries[0]}" if len(queries) == 1 else f"{len(queries):,} of {total:,} queries ({some_of(queries)})"
