@@ -14,12 +14,11 @@ from rankone.clicks.models.base import MODELS, ClickModel, as_model
 from rankone.clicks.models.cascade import Cascade
 from rankone.clicks.models.ccm import CCM
 from rankone.clicks.models.ctr import DocumentCTR, GlobalCTR, RankCTR
-from rankone.clicks.models.dbn import DBN
+from rankone.clicks.models.dbn import DBN, SDBN
 from rankone.clicks.models.dcm import DCM
 from rankone.clicks.models.evaluation import Evaluation, compare_models, evaluate
 from rankone.clicks.models.files.saving import load_model
 from rankone.clicks.models.pbm import PBM
-from rankone.clicks.models.sdbn import SDBN
 from rankone.clicks.models.trust import TrustBias
 from rankone.clicks.models.ubm import UBM
 from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report

@@ -31,12 +31,9 @@ def choose_factors(
 ) -> tuple[list[str], dict[str, str]]:
     """Return the columns that hold levels, and of the others why they do not.
 
-    Args:
-        table: the rows.
-        kinds: what each column is that holds neither the clicks nor the impressions nor the slices of time.
-        single: whether a row is a single impression.
-        one_table: whether to refuse rows of several tables, told apart by a column such as `query`; those of several
-            goals are always refused.
+    `kinds` are those of the columns that hold neither clicks nor impressions nor slices of time; `single` says that a
+    row is a single impression; `one_table` refuses rows of several tables, told apart by a column such as `query`
+    (those of several goals are always refused).
     """
     left = {name: why for name, kind in kinds.items() if (why := kind.why or _no_factor(table[name], single))}
     chosen = [name for name in kinds if name not in left]

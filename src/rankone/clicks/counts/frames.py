@@ -13,9 +13,17 @@ import polars as pl
 
 from rankone.clicks.counts.counter import tails_of_rows
 from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, Counts, as_names
-from rankone.clicks.logs.columns import pooled
+from rankone.clicks.logs.long_tables import (
+    NO_OUTCOME,
+    NO_PLACE,
+    NO_POSITION,
+    hint,
+    missing_texts,
+    pooled,
+    reason_text,
+    worst_of,
+)
 from rankone.clicks.logs.read_report import ReadReport
-from rankone.clicks.logs.row_errors import NO_OUTCOME, NO_PLACE, NO_POSITION, hint, missing_texts, reason_text, worst_of
 from rankone.errors import InputError, MissingExtra
 from rankone.numerics.seeds import generator
 from rankone.specs import number_in

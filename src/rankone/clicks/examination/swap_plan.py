@@ -95,17 +95,9 @@ class SwapPlan(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        return {
-            "lists": self.lists,
-            "days": self.days,
-            "loss": self.loss,
-            "clicks_lost": self.clicks_lost,
-            "precision": self.precision,
-            "level": self.level,
-            "policy": self.policy(),
-            "swaps": self.table.to_dicts(),
-            "positions": self.positions.to_dicts(),
-        }
+        names = ("lists", "days", "loss", "clicks_lost", "precision", "level")
+        tables = {"swaps": self.table.to_dicts(), "positions": self.positions.to_dicts()}
+        return {name: getattr(self, name) for name in names} | {"policy": self.policy(), **tables}
 
 
 def swap_plan(
@@ -162,25 +154,12 @@ def swap_plan(
     rates = swaps / least if least else swaps
     lists = math.ceil(lists_needed(home, before, rates, least, wished)) if least else 0
     after = before + as_links(home.expected(rates, lists)) if lists else before
-    places = np.arange(1, len(cost) + 1)
+    places, made = np.arange(1, len(cost) + 1), rates * lists
+    swaps_of = {"position": places, "other": places + 1, "rate": rates, "swaps": np.rint(made).astype(np.int64)}
+    reaches = {"now": _reach(before, level), "then": _reach(after, level)}
     return SwapPlan(
-        table=pl.DataFrame(
-            {
-                "position": places,
-                "other": places + 1,
-                "rate": rates,
-                "swaps": np.rint(rates * lists).astype(np.int64),
-                "clicks_lost": cost * rates * lists,
-            }
-        ),
-        positions=pl.DataFrame(
-            {
-                "position": np.append(places, len(places) + 1),
-                "assumed": assumed,
-                "now": _reach(before, level),
-                "then": _reach(after, level),
-            }
-        ),
+        table=pl.DataFrame(swaps_of | {"clicks_lost": cost * made}),
+        positions=pl.DataFrame({"position": np.append(places, len(places) + 1), "assumed": assumed, **reaches}),
         lists=lists,
         loss=float(cost @ rates) / home.clicks(),
         days=None if lists_a_day is None else lists / lists_a_day,

@@ -96,12 +96,7 @@ def variances(links: Floats) -> Floats:
 def cheapest_swaps(before: Floats, information: Floats, cost: Floats, variance: float) -> Floats:
     """Return how many lists to swap of each link so that no position's variance is above the one wished.
 
-    Args:
-        before: what is known already about the links' log ratios.
-        information: of one swapped list of each link.
-        cost: of one swapped list of each link.
-        variance: the largest one allowed, of a position relative to the first.
-
+    `before` is known already about the links' log ratios; a swapped list of each link has its `information` and `cost`.
     Of one link alone it is what is missing:
 
     >>> cheapest_swaps(np.array([[3.0]]), np.array([0.5]), np.array([1.0]), 0.1).round(6).tolist()

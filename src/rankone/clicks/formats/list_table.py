@@ -14,8 +14,8 @@ import polars as pl
 
 from rankone.clicks.formats.table import ENTRIES, Table
 from rankone.clicks.logs.collector import Collector
-from rankone.clicks.logs.columns import find_columns
 from rankone.clicks.logs.delimited import first_names
+from rankone.clicks.logs.long_tables import find_columns
 from rankone.clicks.logs.source import PARQUET, Source
 from rankone.errors import InputError
 from rankone.specs import one_of

@@ -17,10 +17,18 @@ from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, as_names
 from rankone.clicks.counts.frames import ONLY_QUERY, add_lists, count_rows
 from rankone.clicks.formats.base import Format
 from rankone.clicks.logs.collector import Collector
-from rankone.clicks.logs.columns import find_columns, pooled
 from rankone.clicks.logs.delimited import batches, first_names, guessed_separator, header_fields
+from rankone.clicks.logs.long_tables import (
+    ABOUT,
+    NO_COUNTS,
+    NO_OUTCOME,
+    NO_PLACE,
+    NO_POSITION,
+    find_columns,
+    missing_texts,
+    pooled,
+)
 from rankone.clicks.logs.read_report import ReadReport
-from rankone.clicks.logs.row_errors import ABOUT, NO_COUNTS, NO_OUTCOME, NO_PLACE, NO_POSITION, missing_texts
 from rankone.clicks.logs.source import LONGEST_LINE, PARQUET, Source
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
@@ -335,12 +343,7 @@ def hold_out(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the counts that are left, and the impressions drawn from them, each as a list of its own.
 
-    Args:
-        rows: query, item, position, clicked (clicks) and times (impressions).
-        share: chance of each impression to be drawn.
-        most: draw about this many at most.
-        first_list: number of the first list.
-        rng: source of randomness.
+    `share` is the chance of each impression to be drawn, about `most` are drawn at most.
 
     >>> rows = pl.DataFrame({"query": "q", "item": "a", "position": 1, "clicked": 40, "times": 100})
     >>> kept, drawn = hold_out(rows, 0.5, 1000, 0, np.random.default_rng(0))

@@ -14,8 +14,8 @@ import polars as pl
 
 from rankone.clicks.counts.counter import merged_tails
 from rankone.clicks.counts.counts import MOST_POSITIONS, Counts, merged
+from rankone.clicks.logs.long_tables import hint, reason_text, worst_of
 from rankone.clicks.logs.read_report import ReadReport
-from rankone.clicks.logs.row_errors import hint, reason_text, worst_of
 from rankone.clicks.logs.source import Source
 from rankone.errors import InputError
 from rankone.numerics.arrays import Ints, Mask

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks.logs.collector import Collector
-from rankone.clicks.logs.row_errors import NOT_ENCODED
+from rankone.clicks.logs.long_tables import NOT_ENCODED
 from rankone.clicks.logs.source import Block, Oversized, Source
 from rankone.errors import InputError
 

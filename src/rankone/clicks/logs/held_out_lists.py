@@ -36,12 +36,7 @@ class Lists:
 def lists_of(frame: Any, cells: Cells, n_positions: int) -> Lists:
     """Turn a long table with the columns list, query, item, position, clicked into matrices of numbered items."""
     table = to_polars(known_frame(frame))
-    needed = ["list", "query", "item", "position", "clicked"]
-    for column in needed:
-        if column not in table.columns:
-            raise InputError(
-                f"the columns {', '.join(needed)}", f"no '{column}'", "rename the columns of the held-out lists"
-            )
+    check_columns(table, "list", "query", "item", "position", "clicked")
     table = table.select(
         pl.col("list"), *as_names(table.schema, ["query", "item"]), pl.col("position", "clicked").cast(pl.Int64)
     ).filter(pl.col("position") <= n_positions)
@@ -51,6 +46,13 @@ def lists_of(frame: Any, cells: Cells, n_positions: int) -> Lists:
     lists, _ = matrices(rows, n_positions)
     left_out = table.select(pl.struct("list", "query").n_unique()).item() - len(lists.query)
     return dataclasses.replace(lists, left_out=left_out)
+
+
+def check_columns(table: pl.DataFrame, *needed: str) -> None:
+    """Refuse lists without one of the columns."""
+    for column in needed:
+        if column not in table.columns:
+            raise InputError(f"the columns {', '.join(needed)}", f"no '{column}'", "rename the columns of the lists")
 
 
 def matrices(rows: pl.DataFrame, n_positions: int) -> tuple[Lists, tuple[Ints, Ints]]:

@@ -15,8 +15,8 @@ from rankone.clicks.counts.counts import Counts
 from rankone.clicks.formats.base import FORMATS, Format
 from rankone.clicks.formats.table import Table
 from rankone.clicks.logs.collector import Collector, Progress, Rules
-from rankone.clicks.logs.columns import find_columns
 from rankone.clicks.logs.delimited import guessed_separator
+from rankone.clicks.logs.long_tables import find_columns
 from rankone.clicks.logs.source import PARQUET, Paths, Source, find_files
 from rankone.errors import InputError
 from rankone.progress import as_progress

@@ -14,22 +14,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankone.clicks.counts.counts import Counts, as_names
 from rankone.clicks.counts.frames import known_frame, to_polars
-from rankone.clicks.logs.held_out_lists import lists_of, matrices, numbered
+from rankone.clicks.logs.held_out_lists import check_columns, lists_of, matrices, numbered
 from rankone.clicks.models.base import MODELS, ClickModel, FitProgress, as_model, parameters
-from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats
 from rankone.progress import as_progress
-
-if TYPE_CHECKING:
-    from rankone.clicks.models.base import ClickModel
 
 _KEPT_OFF = 1e-6
 CLEARLY = 2.0  # standard errors
@@ -121,16 +117,9 @@ def compare_models(
     close = np.array([gap <= CLEARLY * error for gap, error in zip(behind, errors, strict=True)])
     smallest = int(np.where(close, table["parameters"].to_numpy(), np.inf).argmin())
     more = {"behind": pl.Series(behind), "behind_se": pl.Series(errors)}
-    return table.with_columns(**more, chosen=pl.int_range(table.height) == smallest).select(
-        "model",
-        "log_likelihood",
-        "se",
-        "behind",
-        "behind_se",
-        "chosen",
-        "parameters",
-        pl.exclude("model", "log_likelihood", "se", "behind", "behind_se", "chosen", "parameters"),
-    )
+    first = ["model", "log_likelihood", "se", "behind", "behind_se", "chosen", "parameters"]
+    table = table.with_columns(**more, chosen=pl.int_range(table.height) == smallest)
+    return table.select(*first, pl.exclude(first))
 
 
 def _difference(best: Floats, other: Floats) -> tuple[float, float]:
@@ -155,15 +144,10 @@ def _chance(probability: Floats, clicked: Any) -> Floats:
     return np.where(clicked, kept, 1.0 - kept)
 
 
-NEEDED = ["list", "query", "item", "position"]
-
-
 def predicted(model: ClickModel, frame: Any) -> pl.DataFrame:
     """Return the rows with the columns click_probability and, where clicks are known, given_clicks_above."""
     table = to_polars(known_frame(frame))
-    for column in NEEDED:
-        if column not in table.columns:
-            raise InputError(f"the columns {', '.join(NEEDED)}", f"no '{column}'", "rename the columns of the lists")
+    check_columns(table, "list", "query", "item", "position")
     cells, with_clicks = model.cells_, "clicked" in table.columns
     rows = table.select(
         pl.int_range(pl.len()).alias("row"),

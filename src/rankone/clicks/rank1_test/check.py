@@ -93,16 +93,9 @@ def check_factors(
     seed: int,
     progress: CheckProgress = lambda now, total: None,
 ) -> Rank1Report:
-    """Test every two of two factors or more.
+    """Test every two of two factors or more; `rates` are those of the combinations by the likeliest product.
 
-    Args:
-        counts: of the combinations.
-        rates: of the combinations by the likeliest product.
-        dispersion: how much more than binomially clicks scatter.
-        simulations: tables to simulate for each two factors.
-        level: error rate of all tests together.
-        seed: of the random numbers.
-        progress: called with simulations done and simulations in all.
+    `simulations` are the tables to simulate for each two factors, `level` the error rate of all tests together.
     """
     if len(counts.factors) < 2:
         raise InputError("two factors or more", f"one ({counts.factors[0]})", "one alone is a product in any case")

@@ -61,20 +61,11 @@ def check_two(
     progress: CheckProgress = lambda now, total: None,
     dispersion: Dispersion = BINOMIAL,
 ) -> Rank1Check:
-    """Test two factors of a table; with no simulations nothing is tested.
+    """Test two factors of a table, by that many simulated tables at most; with none nothing is tested.
 
-    Args:
-        counts: of these and any other factors.
-        simulations: how many tables to simulate at most.
-        rng: for them.
-        pair: the numbers of the two factors.
-        name: of the test; by default that of the factors.
-        rates: of the combinations by the product, where it is fitted already.
-        redraw: draws outcomes as they came about, by default as many of each combination as there were. It may show
-            combinations that were not shown: the table then has cells for all of them.
-        method: how `redraw` does that, in words.
-        progress: called with simulations done and simulations in all.
-        dispersion: how much more than binomially clicks scatter.
+    `rates` are those of the product, where it is fitted already. `redraw` draws outcomes as they came about (`method`
+    says how), by default as many of each combination as there were. It may show combinations that were not shown: the
+    table then has cells for all of them.
     """
     order = np.lexsort(counts.cells.T[::-1])  # so that rows may come in any order
     counts = counts._replace(cells=counts.cells[order], shown=counts.shown[order], clicked=counts.clicked[order])

@@ -21,11 +21,10 @@ from rankone.clicks.models.browsing import BrowsingModel
 from rankone.clicks.models.cascade import Cascade
 from rankone.clicks.models.ccm import CCM
 from rankone.clicks.models.ctr import DocumentCTR
-from rankone.clicks.models.dbn import DBN
+from rankone.clicks.models.dbn import DBN, SDBN
 from rankone.clicks.models.dcm import DCM
 from rankone.clicks.models.pbm import PBM
 from rankone.clicks.models.product import ProductModel
-from rankone.clicks.models.sdbn import SDBN
 from rankone.clicks.models.ubm import UBM
 from rankone.errors import InputError
 from rankone.numerics.arrays import Floats
