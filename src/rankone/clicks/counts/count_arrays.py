@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks.counts.counts import LIST_NUMBERS, Counts, shown_often
-from rankone.clicks.logs.read_report import ReadReport
 from rankone.errors import InputError
 from rankone.numerics.arrays import Floats, Ints, Mask
 from rankone.specs import amount, number_in
@@ -68,37 +67,27 @@ class Cells:
         return np.repeat(np.arange(len(self.queries)), np.diff(self.query_items))
 
 
-def _check_gaps(report: ReadReport) -> None:
-    """Refuse lists of which parts are missing to models that follow a visitor down the list.
-
-    A few may be: rows that cannot be read are set aside, and what they would have told is lost in no other way.
-    """
-    gaps, lists = report["lists with gaps"], report["lists"]
-    if gaps > MOST_GAPS * lists:
-        raise InputError(
-            f"at most {percent(MOST_GAPS)} of the lists with gaps, as this model follows visitors from place to place",
-            f"{gaps:,} of {amount(lists, 'list')} in which a place above the last has no row",
-            "log every place that was shown, or fit pbm, which takes each place for itself",
-        )
-
-
 def cells_of(counts: Counts, min_impressions: int, by_previous: bool) -> Cells:
     """Number the queries and items of counts; items with few impressions are left out."""
     number_in("min_impressions", min_impressions, "[0, inf)", example=20)
     if by_previous and not counts.has_lists:
+        do = "name the column of the lists: list='...'"
+        raise InputError("counts of whole result lists", "counts of single impressions", do)
+    gaps, lists = counts.report["lists with gaps"], counts.report["lists"]
+    if by_previous and gaps > MOST_GAPS * lists:  # a few rows may be missing that could not be read
+        limit = f"at most {percent(MOST_GAPS)} of the lists with gaps"
         raise InputError(
-            "counts of whole result lists", "counts of single impressions", "name the column of the lists: list='...'"
+            f"{limit}, as this model follows visitors from place to place",
+            f"{gaps:,} of {amount(lists, 'list')} in which a place above the last has no row",
+            "log every place that was shown, or fit pbm, which takes each place for itself",
         )
-    if by_previous:
-        _check_gaps(counts.report)
     table = counts.table if by_previous else counts.cells
     if min_impressions > 1:
         table = table.filter(shown_often(min_impressions))
     if table.is_empty():
         most = counts.cells.group_by("query", "item").agg(pl.col("impressions").sum())["impressions"].max()
-        raise InputError(
-            f"items with at least {min_impressions} impressions", f"at most {most!s}", "lower min_impressions"
-        )
+        expected = f"items with at least {min_impressions} impressions"
+        raise InputError(expected, f"at most {most!s}", "lower min_impressions")
     new_query = _changes(table["query"])
     new_item = new_query | _changes(table["item"])
     starts = np.flatnonzero(new_item)

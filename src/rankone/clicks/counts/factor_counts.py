@@ -182,12 +182,12 @@ def _of_frame(
     all_rows: bool = False,
     every: bool = False,  # there are no totals in it
 ) -> FactorCounts:
-    adaptive = False
     notes: tuple[str, ...] = ()
     exported = _exported_factors(table.columns)
-    if not factors and clicked is None and exported:
+    adaptive = not factors and clicked is None and bool(exported)
+    if adaptive:
         table, notes = _of_export(table, exported)
-        factors, shown, clicked, slice, adaptive, every = exported, None, "clicked", None, True, True
+        factors, shown, clicked, slice, every = exported, None, "clicked", None, True
     totals = total_words(table)
     found = find_factor_columns(table.filter(totals.is_null()), factors, shown, clicked, slice)
     rows, told = (read_rows(table, found), ()) if every else countable_rows(table, found, totals, all_rows)
@@ -203,6 +203,7 @@ def _of_frame(
     if found.shown is None or (found.visitor and not found.unused):  # kinds of visitors are no repeats of one another
         slices = numbered.group_by([*names, "slice"], maintain_order=True).agg(pl.col("shown", "clicked").sum())
     repeats = None if found.shown is None and found.slice is None else _repeats(slices, names)
+    unnamed = _unnamed(found, repeats) if factors else ()
     return _checked(
         FactorCounts(
             found.factors,
@@ -212,7 +213,7 @@ def _of_frame(
             cells["clicked"].to_numpy().astype(np.int64),
             repeats,
             adaptive,
-            (*notes, *told, *(_unnamed(found, repeats) if factors else ()), *found.notes),
+            (*notes, *told, *unnamed, *found.notes),
             found,
             _slices(numbered, cells.select(names)),
             per_visitor=None if adaptive else _per_visitor(table, found),
@@ -286,12 +287,12 @@ def _of_export(table: pl.DataFrame, factors: Sequence[str]) -> tuple[pl.DataFram
 
 def _repeats(rows: pl.DataFrame, names: Sequence[str]) -> Dispersion | None:
     """Estimate the dispersion from rows of the same combination, or from slices of time."""
-    combination = rows.select(pl.struct(names).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
-    shown, clicked = rows["shown"].to_numpy(), rows["clicked"].to_numpy()
-    when = None
-    if rows["slice"].null_count() == 0:
-        when = (rows["slice"].rank("dense") - 1).to_numpy().astype(np.int64)
-    return estimated_dispersion(combination, when, shown, clicked)
+    combination, when = (
+        rows.select(key.rank("dense") - 1).to_series().to_numpy() for key in (pl.struct(names), pl.col("slice"))
+    )
+    timed = rows["slice"].null_count() == 0
+    counts = rows["shown"].to_numpy(), rows["clicked"].to_numpy()
+    return estimated_dispersion(combination.astype(np.int64), when.astype(np.int64) if timed else None, *counts)
 
 
 def _checked(counts: FactorCounts) -> FactorCounts:

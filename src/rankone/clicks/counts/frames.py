@@ -101,7 +101,12 @@ def count(
         report.reasons = _reasons(table, conditions)
         if strict or report.bad_share > max_bad:
             limit = "no unusable rows (strict)" if strict else f"at most {percent(max_bad)} unusable rows"
-            raise _unusable(table, conditions, report, limit)
+            worst = worst_of(report.reasons)
+            what, fine = conditions[worst]
+            first = to_polars(table.filter(~fine).select(what).head(1)).item()
+            value = None if first is None else str(first)
+            got = f"{report.rows_quarantined:,} of {report.rows:,} rows (mostly: {reason_text(worst, value)})"
+            raise InputError(limit, got, f"{hint(worst, value)}, or raise max_bad")
     numbered = [name for name in ("query", "item") if _has_fractions(kinds[name])]
     table = table.filter(nw.col("usable")).with_columns(nw.col(name).cast(nw.Int64) for name in numbered)
     table = table.with_columns(nw.col("query", "item", *(["position"] if named else [])).cast(nw.String))
@@ -113,16 +118,6 @@ def count(
         return Counts(cells, report)
     add_lists(table, report)
     return Counts(cells, report, tails=tails_of_rows(to_polars(table)) if isinstance(table, nw.DataFrame) else None)
-
-
-def _unusable(table: Any, conditions: Mapping[str, tuple[str, nw.Expr]], report: ReadReport, limit: str) -> InputError:
-    """Return the error that names the most frequent reason, and a value that it was found for."""
-    worst = worst_of(report.reasons)
-    what, fine = conditions[worst]
-    found = to_polars(table.filter(~fine).select(what).head(1)).item()
-    value = None if found is None else str(found)
-    got = f"{report.rows_quarantined:,} of {report.rows:,} rows (mostly: {reason_text(worst, value)})"
-    return InputError(limit, got, f"{hint(worst, value)}, or raise max_bad")
 
 
 def _check_columns(schema: Mapping[str, Any], wanted: Mapping[str, str], numbers: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import polars as pl
 
-from rankone.clicks.formats.table import ENTRIES, Table
+from rankone.clicks.formats.table import ENTRIES, Table, first_reason
 from rankone.clicks.logs.collector import Collector
 from rankone.clicks.logs.delimited import first_names
 from rankone.clicks.logs.long_tables import find_columns
@@ -113,16 +113,9 @@ class ListTable(Table):
             items, clicks = self._entries("items"), self._entries("clicks")
         rows = rows.select("line", *(["query"] if "query" in rows.columns else []), items=items, clicks=clicks)
         rows = rows.with_columns(clicked=self._flags(rows))
-        no_query = self._is_missing("query") if "query" in rows.columns else pl.lit(False)
-        rows = rows.with_columns(
-            pl.when(no_query)
-            .then(pl.lit("the query is missing"))
-            .when(pl.col("items").list.len() == 0)
-            .then(pl.lit(_NO_LIST))
-            .when(pl.col("clicked").is_null())
-            .then(pl.lit(_NO_FLAGS))
-            .alias("reason")
-        )
+        wrong = {"the query is missing": self._is_missing("query")} if "query" in rows.columns else {}
+        wrong |= {_NO_LIST: pl.col("items").list.len() == 0, _NO_FLAGS: pl.col("clicked").is_null()}
+        rows = rows.with_columns(reason=first_reason(wrong))
         for bad in rows.filter(pl.col("reason").is_not_null()).iter_rows(named=True):
             text = " ".join(bad["items"] or []) + "\t" + " ".join(bad["clicks"] or [])
             collector.bad(bad["line"], bad["reason"], text.encode(), None)

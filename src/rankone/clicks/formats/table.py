@@ -6,7 +6,7 @@ A row is an impression, or, with a column of impressions, the counts of an item 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import narwhals as nw
 import numpy as np
@@ -182,37 +182,18 @@ class Table(Format):
         texts = batch.select(pl.col("line"), *(pl.col(column).alias(what) for what, column in columns.items()))
         if "query" not in columns:
             texts = texts.with_columns(pl.lit(query).alias("query"))
-        no_list = self._is_missing("list") if "list" in columns else pl.lit(False)
         text = pl.col("position").str.strip_chars()
         if self._names is None and len(texts):
             whole = texts.select(text.cast(pl.Int64, strict=False).is_not_null().mean()).item()
             self._names = "list" not in columns and "segment" not in columns and whole < 0.5
-        if self._names:
-            place, no_place = text, pl.when(self._is_missing("position")).then(pl.lit(NO_PLACE))
-        else:
-            place, inside = text.cast(pl.Int64, strict=False), pl.col("place").is_between(1, MOST_POSITIONS)
-            no_place = pl.when(~inside.fill_null(False)).then(pl.lit(NO_POSITION))
-        rows = (
-            texts.with_columns(place.alias("place"), *self._outcomes(columns))
-            .with_columns(
-                pl.when(self._is_missing("query"))
-                .then(pl.lit("the query is missing"))
-                .when(self._is_missing("item"))
-                .then(pl.lit("the item is missing"))
-                .when(no_list)
-                .then(pl.lit("the list is missing"))
-                .when(self._is_missing("segment") if "segment" in columns else False)
-                .then(pl.lit("the segment is missing"))
-                .otherwise(no_place)
-                .alias("reason")
-            )
-            .with_columns(
-                pl.when(pl.col("reason").is_null() & pl.col("outcome").is_null())
-                .then(pl.lit(NO_COUNTS if "impressions" in columns else NO_OUTCOME))
-                .otherwise("reason")
-                .alias("reason")
-            )
-        )
+        place = text if self._names else text.cast(pl.Int64, strict=False)
+        inside = pl.col("place").is_between(1, MOST_POSITIONS).fill_null(False)
+        named = [what for what in ("query", "item", "list", "segment") if what in texts.columns]
+        wrong = {f"the {what} is missing": self._is_missing(what) for what in named}
+        wrong |= {NO_PLACE: self._is_missing("position")} if self._names else {NO_POSITION: ~inside}
+        wrong[NO_COUNTS if "impressions" in columns else NO_OUTCOME] = pl.col("outcome").is_null()
+        rows = texts.with_columns(place.alias("place"), *self._outcomes(columns))
+        rows = rows.with_columns(reason=first_reason(wrong))
         shown = [name for name in texts.columns if name != "line"]
         for bad in rows.filter(pl.col("reason").is_not_null()).iter_rows(named=True):
             line = "\t".join("" if bad[name] is None else str(bad[name]) for name in shown)
@@ -336,6 +317,11 @@ def _runs(rows: pl.DataFrame) -> pl.Series:
     if rows.select(pl.struct("list", "query").n_unique()).item() != int(runs[-1]) + 1:
         raise InputError("the rows of a list together", "a list in several places", "sort the log by its lists")
     return runs
+
+
+def first_reason(wrong: Mapping[str, pl.Expr]) -> pl.Expr:
+    """The first of the reasons whose condition holds, null if none does."""
+    return pl.coalesce(*(pl.when(condition).then(pl.lit(reason)) for reason, condition in wrong.items()))
 
 
 def hold_out(

@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import inspect
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -82,9 +83,8 @@ def read_split(
     rules = Rules(positions, strict, max_bad, quarantine, holdout, holdout_lists, seed, tails)
     collector = _read(paths, format, rules, progress, options)
     if not collector.held_out:
-        raise InputError(
-            "lists to hold out", "none", "use a longer log or a larger holdout, and name the lists of a table"
-        )
+        do = "use a longer log or a larger holdout, and name the lists of a table"
+        raise InputError("lists to hold out", "none", do)
     counts, lists = collector.counts(), pl.concat(collector.held_out)
     if counts.position_names:
         numbers = {name: index for index, name in enumerate(counts.position_names, 1)}
@@ -116,7 +116,7 @@ def read_lists(
     everything = Rules(positions, strict, max_bad, holdout=1.0, holdout_lists=2**62)
     collector = _read(paths, format, everything, progress, options)
     if not collector.held_out:
-        raise InputError("at least one result list or impression", "none in the log", "check the file and its format")
+        raise InputError("at least one result list or impression", "none in the log", "check the file and format")
     return pl.concat(collector.held_out)
 
 
@@ -130,27 +130,22 @@ def _read(
 ) -> Collector:
     sources = [Source(path) for path in find_files(paths)]
     kind = _format_of(sources, format)
-    reader = _made(kind, options)
-    _clear(rules.quarantine, sources)
+    _check_options(options, [*inspect.signature(kind).parameters], kind.name)
+    reader = kind(**options)
+    if rules.quarantine is not None and Path(rules.quarantine).is_file():  # of an earlier reading
+        if any(source.path.samefile(rules.quarantine) for source in sources):
+            got = f"{rules.quarantine}, the log itself"
+            raise InputError("a quarantine file of its own", got, "name another file")
+        Path(rules.quarantine).unlink()
     collector = Collector(rules, sum(source.total_bytes for source in sources), as_progress(progress, "bytes"))
     collector.report.format = kind.name
     with contextlib.closing(collector):
         for source in sources:
             collector.begin(source)
-            rows = reader.read(source, collector)
-            collector.end(source, rows)
+            collector.end(source, reader.read(source, collector))
         reader.finish(collector)
         collector.judge(at_end=True)
     return collector
-
-
-def _clear(quarantine: str | os.PathLike[str] | None, sources: list[Source]) -> None:
-    """Remove the quarantine file of an earlier reading, so that one without bad rows leaves none; never the log."""
-    if quarantine is None or not Path(quarantine).is_file():
-        return
-    if any(source.path.samefile(quarantine) for source in sources):
-        raise InputError("a quarantine file of its own", f"{quarantine}, the log itself", "name another file")
-    Path(quarantine).unlink()
 
 
 def _format_of(sources: list[Source], name: str | None) -> type[Format]:
@@ -182,13 +177,11 @@ def _remedy(head: bytes) -> str:
     return "name the right format, or convert it to a table with a header"
 
 
-def _made(kind: type[Format], options: dict[str, Any]) -> Format:
-    known = [name for name in inspect.signature(kind.__init__).parameters if name != "self"]
+def _check_options(options: dict[str, Any], known: Sequence[str], whose: str) -> None:
     for name in options:
         if name not in known:
             expected = ", ".join(known) or "no options"
-            raise InputError(f"{expected} as options of {kind.name}", name, "leave it out or correct it")
-    return kind(**options)
+            raise InputError(f"{expected} as options of {whose}", name, "leave it out or correct it")
 
 
 _OPTIONS = ("query", "item", "position", "clicked", "separator")
@@ -215,9 +208,7 @@ def log_rows(paths: Paths, format: str | None = None, *, positions: int | None =
             read_lists(paths, format, positions=positions, **options).lazy(),
             {"query": "query", "item": "item", "position": "position", "clicked": "clicked"},
         )
-    for name in options:
-        if name not in _OPTIONS:
-            raise InputError(f"{', '.join(_OPTIONS)} as options of a table's rows", name, "leave it out")
+    _check_options(options, _OPTIONS, "a table's rows")
     frame = _scan(paths, options.get("separator"))
     header = frame.collect_schema().names()
     lower = [name.casefold() for name in header]

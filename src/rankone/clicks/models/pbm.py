@@ -18,7 +18,7 @@ from rankone.clicks.counts.count_arrays import Cells
 from rankone.clicks.models.base import FitProgress, check_prior
 from rankone.clicks.models.fitting.climb import Fit, run_climb
 from rankone.clicks.models.fitting.em import HIGHEST, LOWEST, product_em
-from rankone.clicks.models.product import ProductModel
+from rankone.clicks.models.product import CURVES, SCALES, ProductModel
 from rankone.numerics.arrays import Ints
 from rankone.specs import number_in, one_of, whole_number
 
@@ -72,7 +72,8 @@ class PBM(ProductModel):
 
     def learn(self, cells: Cells, progress: FitProgress) -> None:
         """Climb, or run EM, in each query (or in all together, with a shared curve)."""
-        self._check_settings()
+        one_of("examination", self.examination, CURVES)
+        one_of("scale", self.scale, SCALES)
         prior = check_prior(self.prior)
         number_in("start", self.start, f"[{LOWEST}, {HIGHEST}]", example=0.5)
         check_stopping(self.tolerance, self.max_iterations)

@@ -26,7 +26,7 @@ from rankone.compiling.compiled import compiled
 from rankone.numerics.arrays import Floats, Ints
 from rankone.problems import RankOne
 from rankone.problems.lists import PBM
-from rankone.specs import number_in, one_of
+from rankone.specs import number_in
 
 CURVES = ("per-query", "shared")
 SCALES = ("exam1", "balanced", "as-is")
@@ -68,18 +68,17 @@ class ProductModel(ClickModel):
         own = self._labels == np.arange(self._labels.shape[1])
         return self.cells_.n_items + int((self._labels >= 0).sum() - own.sum())
 
-    def _check_settings(self) -> None:
-        """Refuse unknown conventions."""
-        one_of("examination", self.examination, CURVES)
-        one_of("scale", self.scale, SCALES)
-
     def _item_starts(self, cells: Cells) -> Ints:
         """Where the items of each group start: a group is a query, or all queries if the curve is shared."""
         return np.array([0, cells.n_items]) if self.examination == "shared" else cells.query_items
 
+    def _group(self, query: Any) -> Any:
+        """The group of queries, by number."""
+        return query * 0 if self.examination == "shared" else query
+
     def _group_of_item(self, cells: Cells) -> Ints:
         """Group of each item."""
-        return np.zeros(cells.n_items, np.int64) if self.examination == "shared" else cells.query_of_item
+        return np.asarray(self._group(cells.query_of_item))
 
     def _cell_probabilities(self, cells: Cells) -> Floats:
         """Click probability of each cell, kept off 0 and 1."""
@@ -89,8 +88,7 @@ class ProductModel(ClickModel):
 
     def chances(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
         """Clicks above change nothing in these models."""
-        group = np.zeros_like(lists.query) if self.examination == "shared" else lists.query
-        product = attraction * self.curves_[group]
+        product = attraction * self.curves_[self._group(lists.query)]
         return product, product
 
     @property
@@ -143,7 +141,7 @@ class ProductModel(ClickModel):
         """
         number = self._query_number(query)
         number_in("level", level, "(0, 1)", example=0.95)
-        group = GroupProfile(self, 0 if self.examination == "shared" else number)
+        group = GroupProfile(self, self._group(number))
         first, last = self.cells_.query_items[number : number + 2] - group.items.start
         own = (group.item >= first) & (group.item < last)
         item, place = group.item[own], group.place[own]
@@ -200,9 +198,7 @@ class ProductModel(ClickModel):
     def summary(self) -> pl.DataFrame:
         """One row per query: what was seen, its best pair, the fit, how hard it is (mu, p_max, gamma of the paper)."""
         cells, starts = self.cells_, self.cells_.query_items[:-1]
-        group = (
-            np.zeros(len(cells.queries), np.int64) if self.examination == "shared" else np.arange(len(cells.queries))
-        )
+        group = self._group(np.arange(len(cells.queries)))
         seen = self._labels[group] >= 0
         curves = self.curves_[group]
         mean_a = np.add.reduceat(self.item_attraction_, starts) / np.diff(cells.query_items)
@@ -248,7 +244,7 @@ class ProductModel(ClickModel):
         """Return one query as a problem: rows are its items, columns its positions."""
         number = self._query_number(query)
         items = slice(self.cells_.query_items[number], self.cells_.query_items[number + 1])
-        group = 0 if self.examination == "shared" else number
+        group = self._group(number)
         positions = np.flatnonzero(self._labels[group] >= 0)
         return RankOne(
             rows=self.item_attraction_[items],
@@ -259,7 +255,7 @@ class ProductModel(ClickModel):
         )
 
     def _as_list(self, query: int, items: slice, positions: int, named: dict[str, Any]) -> PBM:
-        group = 0 if self.examination == "shared" else query
+        group = self._group(query)
         seen = np.flatnonzero(self._labels[group] >= 0)[:positions]
         return PBM(self.item_attraction_[items], np.clip(self.curves_[group, seen], 1e-6, 1.0), **named)
 

@@ -28,7 +28,7 @@ from rankone.clicks.models.fitting.intervals import places_information
 from rankone.clicks.models.product import place_components
 from rankone.clicks.rank1_test.misfit import measure_misfit
 from rankone.clicks.rank1_test.report import Rank1Check
-from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.arrays import Floats, Ints, starts_of
 from rankone.numerics.product_fit import Design, deviances, product_rates
 from rankone.numerics.seeds import generator
 from rankone.wording.lists import listed
@@ -196,13 +196,11 @@ def _constraints(counts: FactorCounts, pair: tuple[int, int], counted: bool) -> 
     """
     if not counted:
         return math.prod(counts.sizes[factor] - 1 for factor in pair), False
-    added = _rank(*_paired(counts, pair)) - _rank(counts.cells, counts.sizes)
-    return added, added > 0
-
-
-def _rank(cells: Ints, sizes: tuple[int, ...]) -> int:
-    design = Design.of(cells, sizes, np.ones(len(cells)), np.zeros(len(cells)))
-    return int(np.linalg.matrix_rank(design.products(design.levels, design.shown)))
+    ranks = []
+    for cells, sizes in (_paired(counts, pair), (counts.cells, counts.sizes)):
+        design = Design.of(cells, sizes, np.ones(len(cells)), np.zeros(len(cells)))
+        ranks.append(int(np.linalg.matrix_rank(design.products(design.levels, design.shown))))
+    return ranks[0] - ranks[1], ranks[0] > ranks[1]
 
 
 def _two_constraints(counts: FactorCounts) -> tuple[int, bool]:
@@ -214,7 +212,7 @@ def _two_constraints(counts: FactorCounts) -> tuple[int, bool]:
     shown = np.zeros(counts.sizes, bool)
     shown[tuple(counts.cells[counts.shown > 0].T)] = True
     rows = np.flatnonzero(shown.any(axis=1))
-    starts = np.append(0, np.cumsum(shown[rows].sum(axis=1)))
+    starts = starts_of(shown[rows].sum(axis=1))
     labels = place_components(np.array([0, len(rows)]), starts, np.nonzero(shown)[1], counts.sizes[1])[0]
     parts = [labels == label for label in np.unique(labels[labels >= 0])]
     used = int(shown.any(axis=1).sum() + shown.any(axis=0).sum()) - len(parts)

@@ -78,7 +78,7 @@ class GroupProfile:
         """Clicks at each place."""
         return summed(self.place, self.clicks, len(self.g))
 
-    def rates(self, items: Ints, places: Ints, level: float, ends: int = LOW | HIGH) -> Ends:
+    def rates(self, items: Any, places: Any, level: float, ends: int = LOW | HIGH) -> Ends:
         """Return the ends of the logarithm of the click rates of pairs."""
         return self.ends(level, (items, 1.0), (self.at(places), 1.0), ends=ends)
 
@@ -219,24 +219,24 @@ def _of_query(model: ProductModel, group: GroupProfile, items: Ints, level: floa
     best = int((group.a[items] * group.g[reference]).argmax())
     top, place = int(items[best]), int(reference[best])
     careful = 1.0 - (1.0 - level) / len(items)  # the best of many is overrated
-    one, where = np.array([top]), np.array([place])
-    high = group.rates(one, where, level).high[0]
-    low = group.rates(one, where, careful).low[0]
-    inside = np.isin(group.item, items)
-    n, c = np.zeros((len(group.a), len(group.g))), np.zeros((len(group.a), len(group.g)))
-    np.add.at(n, (group.item[inside], group.place[inside]), group.impressions[inside])
-    np.add.at(c, (group.item[inside], group.place[inside]), group.clicks[inside])
+    high = group.rates(top, place, level).high[0]
+    low = group.rates(top, place, careful).low[0]
+    inside, shape = np.isin(group.item, items), (len(group.a), len(group.g))
+    cell = group.item[inside] * shape[1] + group.place[inside]
+    n, c = (
+        summed(cell, each[inside], shape[0] * shape[1]).reshape(shape).astype(np.int64)
+        for each in (group.impressions, group.clicks)
+    )
     item, spot = _supported(group, items, n, careful)
-    ends = group.rates(np.array([item]), np.array([spot]), careful)
+    ends = group.rates(item, spot, careful)
     names, position = model.cells_.items["item"], model.position_names_
     others = items[items != item]
     together = 1.0 - (1.0 - level) / max(1, len(others) * len(items))
     above = group.ends(together, (others, 1.0), (item, -1.0), ends=HIGH).high
     comparable = group.label_of_item[others] == group.label_of_item[item]
-    rate = float(np.exp(ends.value[0]))
-    supported = {"low": float(np.exp(ends.low[0])), "high": float(min(np.exp(ends.high[0]), 1.0))}
+    supported_low, supported_high = float(np.exp(ends.low[0])), float(min(np.exp(ends.high[0]), 1.0))
     alike = int((~comparable | (above >= 0.0)).sum())
-    wide = supported["high"] > WIDE * supported["low"]
+    wide = supported_high > WIDE * supported_low
     return {
         "best_item": names[group.items.start + top],
         "best_position": position[place] if position else place + 1,
@@ -249,9 +249,9 @@ def _of_query(model: ProductModel, group: GroupProfile, items: Ints, level: floa
         "pair_clicks": int(c[top, place]),
         "supported_item": names[group.items.start + item],
         "supported_position": position[spot] if position else spot + 1,
-        "supported_rate": rate,
-        "supported_low": supported["low"],
-        "supported_high": supported["high"],
+        "supported_rate": float(np.exp(ends.value[0])),
+        "supported_low": supported_low,
+        "supported_high": supported_high,
         "supported_impressions": int(n[item, spot]),
         "supported_clicks": int(c[item, spot]),
         "not_told_apart": alike,
@@ -259,7 +259,7 @@ def _of_query(model: ProductModel, group: GroupProfile, items: Ints, level: floa
     }
 
 
-def _supported(group: GroupProfile, items: Ints, n: Floats, level: float) -> tuple[int, int]:
+def _supported(group: GroupProfile, items: Ints, n: Ints, level: float) -> tuple[int, int]:
     """Return the pair with the highest lower bound, among those that were shown often enough to be judged by eye."""
     often = n[items] >= min(_OFTEN, n[items].max())
     rows, cols = np.nonzero(often)
