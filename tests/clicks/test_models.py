@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from rankone import clicks
-from rankone.clicks.logs.held_out_lists import lists_of
+from rankone.clicks.counts.count_arrays import lists_of
 from rankone.clicks.models.product import ProductModel
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator

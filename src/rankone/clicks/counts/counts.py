@@ -168,6 +168,14 @@ def position_title(names: Sequence[str], position: int) -> str:
     return names[position - 1] if names else f"position {position}"
 
 
+def position_number(names: Sequence[str]) -> pl.Expr:
+    """The position as a number, by its name where positions have names; what is neither is null."""
+    if not names:
+        return pl.col("position").cast(pl.Int64, strict=False)
+    numbers = {name: number for number, name in enumerate(names, 1)}
+    return pl.col("position").cast(pl.String).replace_strict(numbers, default=None, return_dtype=pl.Int64)
+
+
 def _numbered(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """Number positions that are texts: whole numbers as they are, names in the order of the alphabet."""
     texts = table["position"].cast(pl.String)

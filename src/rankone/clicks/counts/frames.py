@@ -12,7 +12,7 @@ import narwhals as nw
 import polars as pl
 
 from rankone.clicks.counts.counter import tails_of_rows
-from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, Counts, as_names
+from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, Counts, as_names, position_number
 from rankone.clicks.logs.long_tables import (
     NO_OUTCOME,
     NO_PLACE,
@@ -293,17 +293,12 @@ def count_split(
     held = numbers.is_in(pl.Series(chosen).implode())
     columns: dict[str, Any] = {what: named.get(what) for what in ("item", "position", "clicked", "query", "list")}
     counts = count(table.filter(~held), **columns, max_bad=max_bad)
-    rows = table.with_columns(numbers.alias("__list")).filter(held)
-    rows = rows.select(
-        pl.col("__list").alias("list"),
-        *(expression.alias("query") for expression in as_names(table.schema, [query] if query else [])),
-        *([] if query else [pl.lit(ONLY_QUERY).alias("query")]),
-        *(expression.alias("item") for expression in as_names(table.schema, [item])),
-        pl.col(position).alias("position"),
-        pl.col(clicked).cast(pl.Int64, strict=False).alias("clicked"),
-    )
-    if counts.position_names:
-        places = {name: index for index, name in enumerate(counts.position_names, 1)}
-        rows = rows.with_columns(pl.col("position").replace_strict(places, default=None, return_dtype=pl.Int64))
-    rows = rows.with_columns(pl.col("position").cast(pl.Int64, strict=False)).drop_nulls()
+    rows = table.select(
+        list=numbers,
+        query=pl.lit(ONLY_QUERY) if query is None else as_names(table.schema, [query])[0],
+        item=as_names(table.schema, [item])[0],
+        position=position,
+        clicked=pl.col(clicked).cast(pl.Int64, strict=False),
+    ).filter(held)
+    rows = rows.with_columns(position_number(counts.position_names)).drop_nulls()
     return counts, rows.filter((pl.col("position") >= 1) & pl.col("clicked").is_between(0, 1))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,10 @@ from rankone.clicks.counts.count_arrays import cells_of
 from rankone.clicks.counts.counts import Counts, position_title
 from rankone.clicks.examination.all_pairs import harvest
 from rankone.clicks.models.base import per_position
-from rankone.clicks.models.fitting.intervals import GroupProfile, examination_ends
+from rankone.clicks.models.fitting.intervals import GroupProfile, examination_ends, z_of
 from rankone.clicks.models.pbm import PBM
 from rankone.notebook import Shown
-from rankone.specs import amount, number_in, one_of
+from rankone.specs import amount, one_of
 from rankone.wording.lists import listed
 
 METHODS = ("likelihood", "all-pairs")
@@ -111,9 +110,8 @@ def examination_curve(counts: Counts, *, method: str = "likelihood", level: floa
     >>> curve.components, curve.table["examination"].round(3).to_list()
     ([[1, 2], [3]], [1.0, 0.25, 1.0])
     """
-    number_in("level", level, "(0, 1)", example=0.95)
+    z = z_of(level)
     one_of("method", method, METHODS)
-    z = NormalDist().inv_cdf(0.5 + level / 2.0)
     if method == "likelihood":
         model = PBM(examination="shared", min_impressions=0).fit(counts)
         cells, labels, values = model.cells_, model._labels[0], model.curves_[0]

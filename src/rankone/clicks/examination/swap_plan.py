@@ -6,7 +6,6 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from rankone.clicks.counts.count_arrays import Cells, summed
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.examination.curve import spans
 from rankone.clicks.examination.swaps import HomeLists, as_links, cheapest_swaps, home_items, lists_needed, variances
-from rankone.clicks.models.fitting.intervals import places_information
+from rankone.clicks.models.fitting.intervals import places_information, z_of
 from rankone.clicks.models.pbm import PBM
 from rankone.errors import InputError
 from rankone.notebook import Shown
@@ -129,8 +128,7 @@ def swap_plan(
     >>> round(plan.days), [round(rate, 2) for rate in plan.rates]   # swap 1 and 2, and 2 and 3
     (12, [0.07, 0.03])
     """
-    shares = {"level": (level, 0.95), "precision": (precision, 0.1), "loss": (loss, 0.01), "swapped": (swapped, 0.1)}
-    for name, (value, usual) in shares.items():
+    for name, value, usual in (("precision", precision, 0.1), ("loss", loss, 0.01), ("swapped", swapped, 0.1)):
         number_in(name, value, "(0, 1)", example=usual)
     if lists_a_day is not None:
         number_in("lists_a_day", lists_a_day, "(0, inf)", example=5_000)
@@ -148,7 +146,7 @@ def swap_plan(
         got = f"no query with clicked items at positions {link} and {link + 1}"
         raise InputError("items to swap between all neighbours", got, "take a longer log, or fewer positions")
     before = np.zeros((len(cost), len(cost))) if swaps_alone else as_links(_known(model))
-    wished = (math.log1p(precision) / NormalDist().inv_cdf(0.5 + level / 2.0)) ** 2
+    wished = (math.log1p(precision) / z_of(level)) ** 2
     swaps = cheapest_swaps(before, information, cost, wished)
     least = max(float(cost @ swaps) / (loss * home.clicks()), float(swaps.sum()) / swapped)
     rates = swaps / least if least else swaps
@@ -171,8 +169,7 @@ def swap_plan(
 
 def _reach(links: Floats, level: float) -> pl.Series:
     """How far up intervals reach, relative to the first position; null where nothing links a position with it."""
-    z = NormalDist().inv_cdf(0.5 + level / 2.0)
-    reach = np.expm1(z * np.sqrt(np.append(0.0, variances(links))))
+    reach = np.expm1(z_of(level) * np.sqrt(np.append(0.0, variances(links))))
     return pl.Series([value if math.isfinite(value) else None for value in reach.tolist()], dtype=pl.Float64)
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from rankone.clicks.counts.counts import Counts
+from rankone.clicks.counts.counts import Counts, position_number
 from rankone.clicks.formats.base import FORMATS, Format
 from rankone.clicks.formats.table import Table
 from rankone.clicks.logs.collector import Collector, Progress, Rules
@@ -87,9 +87,7 @@ def read_split(
         raise InputError("lists to hold out", "none", do)
     counts, lists = collector.counts(), pl.concat(collector.held_out)
     if counts.position_names:
-        numbers = {name: index for index, name in enumerate(counts.position_names, 1)}
-        lists = lists.with_columns(pl.col("position").replace_strict(numbers, default=None, return_dtype=pl.Int64))
-        lists = lists.drop_nulls("position")
+        lists = lists.with_columns(position_number(counts.position_names)).drop_nulls("position")
     return counts, lists
 
 

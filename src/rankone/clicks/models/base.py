@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, cells_of, summed
+from rankone.clicks.counts.count_arrays import Cells, Lists, cells_of, summed
 from rankone.clicks.counts.counts import Counts
-from rankone.clicks.logs.held_out_lists import Lists
 from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats
@@ -67,9 +66,7 @@ class ClickModel(Shown):
     def fit(self, counts: Counts, *, progress: FitProgress | bool | None = None) -> Self:
         """Learn from counts; returns the model itself."""
         if not isinstance(counts, Counts):
-            raise InputError(
-                "counts", type(counts).__name__, "make them with rankone.clicks.count or rankone.clicks.read"
-            )
+            raise InputError("counts", type(counts).__name__, "make them with rankone.clicks.count or .read")
         self.position_names_ = counts.position_names
         self.cells_: Cells = cells_of(counts, self.min_impressions, self.needs_lists)
         self.item_attraction_: Floats = np.zeros(0)
@@ -186,9 +183,8 @@ class ClickModel(Shown):
 
     def problem(self, query: str | int) -> RankOne:
         """Return the query as a problem, if the click probabilities of the model are a product."""
-        raise InputError(
-            "a model whose click probabilities are item times position", self.name, "fit PBM() to get a rank-1 problem"
-        )
+        expected = "a model whose click probabilities are item times position"
+        raise InputError(expected, self.name, "fit PBM() to get a rank-1 problem")
 
     @property
     def has_world(self) -> bool:
@@ -211,9 +207,8 @@ class ClickModel(Shown):
 
     def _as_list(self, query: int, items: slice, positions: int, named: dict[str, Any]) -> ListProblem:
         """Return the world of some items and positions; `named` are the names to pass on."""
-        raise InputError(
-            "a model of how lists are read", self.name, "fit one of pbm, cascade, dcm, sdbn and ubm to get such a world"
-        )
+        do = "fit one of pbm, cascade, dcm, sdbn and ubm to get such a world"
+        raise InputError("a model of how lists are read", self.name, do)
 
     def _query_number(self, query: str | int) -> int:
         """Number of a query that was fitted."""

@@ -23,8 +23,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, summed
-from rankone.clicks.logs.held_out_lists import Lists
+from rankone.clicks.counts.count_arrays import Cells, Lists, summed
 from rankone.clicks.models.base import ClickModel, FitProgress, check_prior, per_item, per_position, smoothed_share
 from rankone.clicks.models.fitting.em import run_em
 from rankone.errors import InputError

@@ -13,15 +13,15 @@ difference) the one with the fewest parameters is chosen.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.counts import Counts, as_names
+from rankone.clicks.counts.count_arrays import check_columns, lists_of, matrices, numbered
+from rankone.clicks.counts.counts import Counts, as_names, position_number
 from rankone.clicks.counts.frames import known_frame, to_polars
-from rankone.clicks.logs.held_out_lists import check_columns, lists_of, matrices, numbered
 from rankone.clicks.models.base import MODELS, ClickModel, FitProgress, as_model, parameters
 from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats
@@ -153,7 +153,7 @@ def predicted(model: ClickModel, frame: Any) -> pl.DataFrame:
         pl.int_range(pl.len()).alias("row"),
         "list",
         *as_names(table.schema, ["query", "item"]),
-        _place(table, model.position_names_),
+        position_number(model.position_names_),
         (pl.col("clicked").cast(pl.Int64) if with_clicks else pl.lit(0)).alias("clicked"),
     ).filter(pl.col("position").is_between(1, cells.n_positions))
     rows = numbered(rows, cells)
@@ -164,12 +164,3 @@ def predicted(model: ClickModel, frame: Any) -> pl.DataFrame:
         found[:, rows["row"].to_numpy()] = alone[place], given[place]
     added = {"click_probability": found[0]} | ({"given_clicks_above": found[1]} if with_clicks else {})
     return table.with_columns(**{name: pl.Series(values).fill_nan(None) for name, values in added.items()})
-
-
-def _place(table: pl.DataFrame, names: Sequence[str]) -> pl.Expr:
-    """The position as a number, by its name where positions have names; what is neither is missing."""
-    if names:
-        places = {name: index for index, name in enumerate(names, 1)}
-        return pl.col("position").cast(pl.String).replace_strict(places, default=None, return_dtype=pl.Int64)
-    position = pl.col("position")
-    return (position.fill_nan(None) if table.schema["position"].is_float() else position).cast(pl.Int64, strict=False)

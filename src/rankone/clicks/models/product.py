@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, summed
+from rankone.clicks.counts.count_arrays import Cells, Lists, summed
 from rankone.clicks.counts.counts import position_title
-from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel
 from rankone.clicks.models.fitting.intervals import (
     GroupProfile,
@@ -139,24 +138,29 @@ class ProductModel(ClickModel):
 
         Rates do not depend on the scale. The interval is the profile likelihood of each pair by itself.
         """
-        number = self._query_number(query)
+        number, cells = self._query_number(query), self.cells_
         number_in("level", level, "(0, 1)", example=0.95)
-        group = GroupProfile(self, self._group(number))
-        first, last = self.cells_.query_items[number : number + 2] - group.items.start
-        own = (group.item >= first) & (group.item < last)
-        item, place = group.item[own], group.place[own]
-        found = group.rates(item, place, level)
+        first, last = cells.item_cells[cells.query_items[number : number + 2]].tolist()
+        item, place = cells.item[first:last], cells.position[first:last]
+        low, high = self._rate_ends(number, item, place, level)
+        attraction = getattr(self, "_maximum", self.item_attraction_)
         return pl.DataFrame(
             {
-                "item": self.cells_.items["item"].gather(item + group.items.start),
+                "item": cells.items["item"].gather(item),
                 "position": place + 1,
-                "impressions": group.impressions[own].astype(np.int64),
-                "clicks": group.clicks[own].astype(np.int64),
-                "rate": group.a[item] * group.g[place],
-                "low": np.exp(found.low),
-                "high": np.minimum(np.exp(found.high), 1.0),
+                "impressions": cells.impressions[first:last].astype(np.int64),
+                "clicks": cells.clicks[first:last].astype(np.int64),
+                "rate": attraction[item] * self.curves_[self._group(number), place],
+                "low": low,
+                "high": high,
             }
         )
+
+    def _rate_ends(self, query: int, item: Ints, place: Ints, level: float) -> tuple[Floats, Floats]:
+        """Ends of the intervals of the rates of pairs of a query."""
+        group = GroupProfile(self, self._group(query))
+        ends = group.rates(item - group.items.start, place, level)
+        return np.exp(ends.low), np.minimum(np.exp(ends.high), 1.0)
 
     def shrunken(self, level: float = 0.95) -> pl.DataFrame:
         """`attraction_` with attractions shrunk towards the other items of the query (shrunken, low, high).

@@ -22,8 +22,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, summed
-from rankone.clicks.logs.held_out_lists import Lists
+from rankone.clicks.counts.count_arrays import Cells, Lists, summed
 from rankone.clicks.models.base import ClickModel, FitProgress, check_prior
 from rankone.clicks.models.pbm import check_stopping
 from rankone.numerics.arrays import Floats, Ints

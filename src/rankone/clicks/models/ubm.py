@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells
-from rankone.clicks.logs.held_out_lists import Lists
+from rankone.clicks.counts.count_arrays import Cells, Lists
 from rankone.clicks.models.base import ClickModel, FitProgress, check_prior
 from rankone.clicks.models.fitting.climb import run_climb
 from rankone.clicks.models.fitting.em import product_em

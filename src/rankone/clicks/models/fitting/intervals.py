@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from rankone.clicks.models.product import ProductModel
 
 
+def z_of(level: float) -> float:
+    """Return how many standard errors an interval of this level reaches either way."""
+    return NormalDist().inv_cdf(0.5 + number_in("level", level, "(0, 1)", example=0.95) / 2.0)
+
+
 def check_counts(cells: Cells) -> None:
     """Refuse to say how sure a model is that came without counts."""
     if not cells.impressions.any():
@@ -55,7 +60,7 @@ class GroupProfile:
         signs = np.array([sign for _, sign in terms])
         wanted = Contrasts(parameters.astype(np.int64), signs, bool((signs >= 0.0).all()), ends)
         group = group_of(self.item_cells, self.place, self.impressions, self.clicks, len(self.g))
-        return profile(group, self.a, self.g, self.prior, wanted, NormalDist().inv_cdf(0.5 + level / 2.0))
+        return profile(group, self.a, self.g, self.prior, wanted, z_of(level))
 
     def at(self, places: Any) -> Any:
         """Numbers of the parameters of places, which come after those of the items."""
