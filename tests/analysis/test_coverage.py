@@ -17,8 +17,7 @@ from rankone.analysis.product.intervals import Intervals
 from rankone.analysis.product.more_data import impressions_needed
 from rankone.analysis.product.shrinkage import shrink
 from rankone.clicks.counts.dispersion import BINOMIAL, estimated_dispersion, given_dispersion
-from rankone.clicks.counts.factor_counts import FactorCounts, as_factor_counts
-from rankone.clicks.counts.pair_counts import as_pair_counts
+from rankone.clicks.counts.factor_counts import FactorCounts, as_factor_counts, as_pair_counts
 from rankone.clicks.rank1_test.two_factors import check_two
 from rankone.numerics.product_fit import Design
 from rankone.numerics.seeds import generator

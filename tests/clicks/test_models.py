@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from rankone import clicks
-from rankone.clicks.logs.held_out_lists import lists_of
+from rankone.clicks.counts.count_arrays import lists_of
 from rankone.clicks.models.product import ProductModel
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
@@ -78,7 +78,7 @@ def test_predictions_agree_with_every_walk_down_the_list(name, counts, held_out)
     attraction = model.item_attraction_[lists.item]
     conditional, marginal = model.chances(lists, attraction)
     going_on = np.zeros_like(attraction) if name == "cascade" else model._going_on(lists)
-    skip = 1.0 if name == "cascade" else model._after_skip()
+    skip = 1.0 if name == "cascade" else model._after_skip(model._others)
     for number in range(len(attraction)):
         chances = walk_probabilities(
             attraction[number], lambda rank, clicked, on=going_on[number]: on[rank] if clicked else skip, lists.clicked[number]

@@ -20,18 +20,17 @@ def test_files_of_counts(tmp_path, ending):
         table.write_csv(path, separator="\t" if ending == "tsv" else ",")
     assert holds_pair_counts(path)
     (found,) = clicks.read_pair_counts(path)
-    assert found.row_names == ["A", "B"]
-    assert found.col_names == ["top", "low"]
-    assert found.pulls.tolist() == [[10, 20], [5, 8]]
-    assert found.clicks.tolist() == [[1, 2], [3, 4]]
+    assert found.levels == (("A", "B"), ("top", "low"))
+    assert found.shown.tolist() == [10, 20, 5, 8]
+    assert found.clicked.tolist() == [1, 2, 3, 4]
 
 
 def test_rows_of_a_pair_are_added_and_queries_kept_apart(tmp_path):
     path = tmp_path / "counts.csv"
     path.write_text("query,row,col,shown,clicked\nq,A,x,1,1\nq,A,x,2,1\nr,A,x,5,0\n")
     first, second = clicks.read_pair_counts(path)
-    assert (first.name, first.pulls.tolist(), first.clicks.tolist()) == ("q", [[3]], [[2]])
-    assert (second.name, second.pulls.tolist()) == ("r", [[5]])
+    assert (first.name, first.shown.tolist(), first.clicked.tolist()) == ("q", [3], [2])
+    assert (second.name, second.shown.tolist()) == ("r", [5])
 
 
 def test_a_log_of_impressions_is_not_taken_for_counts(tmp_path):

@@ -6,8 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from rankone.clicks.counts.count_arrays import Cells
-from rankone.clicks.logs.held_out_lists import Lists
+from rankone.clicks.counts.count_arrays import Cells, Lists
 from rankone.clicks.models.base import ClickModel, FitProgress, per_item, smoothed_share
 from rankone.numerics.arrays import Floats
 

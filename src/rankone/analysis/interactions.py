@@ -5,11 +5,11 @@ from __future__ import annotations
 from rankone.analysis.product.day_effects import fit_days
 from rankone.clicks.counts.dispersion import BINOMIAL, given_dispersion
 from rankone.clicks.counts.factor_counts import FactorCounts
-from rankone.clicks.rank1_test.check import SIMULATIONS, check_factors, checked_level
+from rankone.clicks.rank1_test.check import SIMULATIONS, check_factors
 from rankone.clicks.rank1_test.report import Rank1Report
 from rankone.clicks.rank1_test.two_factors import CheckProgress
 from rankone.numerics.product_fit import product_rates
-from rankone.specs import whole_number
+from rankone.specs import number_in, whole_number
 
 
 def check_counts(
@@ -30,7 +30,7 @@ def check_counts(
         product_rates(counts.cells, counts.sizes, counts.shown[None], counts.clicked[None])[0],
         scatter,
         simulations=whole_number("simulations", SIMULATIONS if simulations is None else simulations, least=20),
-        level=checked_level(level),
+        level=number_in("level", level, "(0, 1)", example=0.05),
         seed=whole_number("seed", seed, least=0),
         progress=progress,
     )

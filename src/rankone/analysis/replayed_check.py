@@ -17,7 +17,7 @@ import numpy as np
 
 from rankone.clicks.counts.dispersion import BINOMIAL, given_dispersion
 from rankone.clicks.counts.factor_counts import counts_of_arrays
-from rankone.clicks.rank1_test.check import SIMULATIONS, check_factors, checked_level
+from rankone.clicks.rank1_test.check import SIMULATIONS, check_factors
 from rankone.clicks.rank1_test.report import Rank1Report
 from rankone.clicks.rank1_test.two_factors import CheckProgress, Redraw, check_two
 from rankone.live.database import Database
@@ -30,7 +30,7 @@ from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.policies.advance import LEARN, NOTHING
 from rankone.policies.scheduled_play import Schedule, replay_schedule
-from rankone.specs import whole_number
+from rankone.specs import number_in, whole_number
 
 PLAYED_AGAIN = "the experiment played again by its policy in a rank-1 world"
 _SIMULATIONS = 199
@@ -67,7 +67,7 @@ def check_experiment(
     simulations = (_SIMULATIONS if two else SIMULATIONS) if simulations is None else simulations
     given: dict[str, Any] = {"simulations": whole_number("simulations", simulations, least=20), "progress": progress}
     given["dispersion"] = BINOMIAL if dispersion is None else given_dispersion(dispersion)
-    seed, level = whole_number("seed", seed, least=0), checked_level(level)
+    seed, level = whole_number("seed", seed, least=0), number_in("level", level, "(0, 1)", example=0.05)
     again = two and len(fold.eras) == 1 and not fold.archives  # then it may show what it did not show
     levels = {factor: each.names for factor, each in fold.factors.items()}
     counts = counts_of_arrays(fold.pulls, fold.clicks, levels, every=again)

@@ -2,8 +2,9 @@
 
 from rankone.clicks.ab_tests.crossed import CrossedTests, crossed_tests, read_upworthy
 from rankone.clicks.counts.counts import Counts
+from rankone.clicks.counts.factor_counts import FactorCounts, as_pair_counts
 from rankone.clicks.counts.frames import count, count_split
-from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts, read_pair_counts
+from rankone.clicks.counts.pair_counts import read_pair_counts
 from rankone.clicks.examination.curve import ExaminationCurve, examination_curve
 from rankone.clicks.examination.propensities import Propensities, propensities
 from rankone.clicks.examination.swap_plan import SwapPlan, swap_plan
@@ -13,22 +14,27 @@ from rankone.clicks.models.base import MODELS, ClickModel, as_model
 from rankone.clicks.models.cascade import Cascade
 from rankone.clicks.models.ccm import CCM
 from rankone.clicks.models.ctr import DocumentCTR, GlobalCTR, RankCTR
-from rankone.clicks.models.dbn import DBN
+from rankone.clicks.models.dbn import DBN, SDBN
 from rankone.clicks.models.dcm import DCM
 from rankone.clicks.models.evaluation import Evaluation, compare_models, evaluate
 from rankone.clicks.models.files.saving import load_model
 from rankone.clicks.models.pbm import PBM
-from rankone.clicks.models.sdbn import SDBN
 from rankone.clicks.models.trust import TrustBias
 from rankone.clicks.models.ubm import UBM
 from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
 from rankone.clicks.synthetic.generate import GeneratedLog, generate_log
 
-__all__ = [
-    "CCM", "DBN", "DCM", "FORMATS", "MODELS", "PBM", "SDBN", "UBM", "Cascade", "ClickModel", "Counts", "CrossedTests",
-    "DocumentCTR", "Evaluation", "ExaminationCurve", "Format", "GeneratedLog", "GlobalCTR", "PairCounts",
-    "Propensities", "Rank1Check", "Rank1Report", "RankCTR", "SwapPlan", "TrustBias", "as_model", "as_pair_counts",
-    "compare_models", "count", "count_split", "crossed_tests", "evaluate", "examination_curve", "generate_log",
-    "load_model", "log_rows", "propensities", "read", "read_lists", "read_pair_counts", "read_split", "read_upworthy",
-    "swap_plan",
-]  # fmt: skip
+__all__ = ["Counts", "FactorCounts", "as_pair_counts", "count", "count_split", "read_pair_counts"]
+__all__ += ["FORMATS", "Format", "log_rows", "read", "read_lists", "read_split"]
+__all__ += ["CCM", "DBN", "DCM", "PBM", "SDBN", "UBM", "Cascade", "DocumentCTR", "GlobalCTR", "RankCTR", "TrustBias"]
+__all__ += ["MODELS", "ClickModel", "Evaluation", "as_model", "compare_models", "evaluate", "load_model"]
+__all__ += ["ExaminationCurve", "Propensities", "SwapPlan", "examination_curve", "propensities", "swap_plan"]
+__all__ += [
+    "CrossedTests",
+    "GeneratedLog",
+    "Rank1Check",
+    "Rank1Report",
+    "crossed_tests",
+    "generate_log",
+    "read_upworthy",
+]

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks import Counts, count, evaluate, load_model
-from rankone.clicks.logs.held_out_lists import lists_of
+from rankone.clicks.counts.count_arrays import lists_of
 from rankone.clicks.models.base import MODELS, ClickModel
 from rankone.numerics.seeds import generator
 from rankone.problems import RankOne

@@ -25,10 +25,9 @@ from rankone.analysis.what_if.moved_rates import rates_moved
 from rankone.analysis.what_if.off_policy import effective_size, estimates
 from rankone.analysis.what_if.replayed_policy import ReplayedPolicy, replay_policy
 from rankone.analysis.what_if.what_if_lists import WhatIfLists, evaluate_lists
-from rankone.clicks.models.fitting.uncertainty import checked_level
 from rankone.errors import InputError
 from rankone.policies.base import Policy
-from rankone.specs import amount
+from rankone.specs import amount, number_in
 from rankone.wording.numbers import percent
 
 _ASSUMED = {"uniform": "it is taken for uniform over the combinations in it", "estimated": ESTIMATED}
@@ -204,7 +203,7 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
         return evaluate_lists(
             log, target, clicked=clicked, chance=chance, uniform=uniform, estimated=estimated, level=level, seed=seed
         )
-    checked_level(level)
+    number_in("level", level, "(0, 1)", example=0.95)
     table = table_of(log)
     names = [factors] if isinstance(factors, str) else list(factors)
     names = names or factors_of(table)

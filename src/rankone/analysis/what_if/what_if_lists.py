@@ -15,9 +15,8 @@ from rankone.analysis.what_if.list_off_policy import list_estimates
 from rankone.analysis.what_if.list_target import read_list_target
 from rankone.analysis.what_if.logged_decisions import ESTIMATED, assumption, table_of
 from rankone.analysis.what_if.logged_lists import Columns, read_lists
-from rankone.clicks.models.fitting.uncertainty import checked_level
 from rankone.errors import InputError
-from rankone.specs import amount
+from rankone.specs import amount, number_in
 from rankone.wording.numbers import percent
 
 VALUES = {"clicks": "clicks a list", "any": "lists with a click"}
@@ -124,7 +123,7 @@ def evaluate_lists(
     >>> found.table.filter(estimator="snrips")["value"].to_list()
     [0.5]
     """
-    checked_level(level)
+    number_in("level", level, "(0, 1)", example=0.95)
     for given, known, name in ((of, VALUES, "of"), (baseline, BASELINES, "baseline")):
         if given not in known:
             raise InputError(f"{name} one of {', '.join(known)}", given, f"leave {name} out")

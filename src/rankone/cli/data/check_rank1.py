@@ -70,7 +70,7 @@ def check_rank1(
         from rankone.clicks.counts.table_files import header_of, read_table
         from rankone.clicks.rank1_test.check import check_rank1
 
-        tables: clicks.Counts | list[clicks.PairCounts] | FactorCounts
+        tables: clicks.Counts | list[FactorCounts] | FactorCounts
         named, log_named = bool(factor or shown or clicked or slice or all_rows), bool(format or option)
         factors = len(source) == 1 and (named or (not log_named and holds_factors(source[0])))
         queries = len(source) == 1 and "query" in map(str.casefold, header_of(source[0]))

@@ -28,10 +28,8 @@ from rankone.numerics.product_fit import deviances
 
 ELEMENTS = ("headline", "image", "excerpt", "lede")
 #: Columns of the archive, and what they are called here.
-COLUMNS = {
-    "clickability_test_id": "test", "headline": "headline", "eyecatcher_id": "image", "excerpt": "excerpt",
-    "lede": "lede", "impressions": "shown", "clicks": "clicked", "test_week": "week",
-}  # fmt: skip
+COLUMNS = {"clickability_test_id": "test", "headline": "headline", "eyecatcher_id": "image", "excerpt": "excerpt"}
+COLUMNS |= {"lede": "lede", "impressions": "shown", "clicks": "clicked", "test_week": "week"}
 _TROUBLE = (201325, 201401)  # weeks, year and number, in which tests were not randomised as they should have been
 _GET_IT = "name a .csv or .parquet file of the archive, from https://upworthy.natematias.com"
 
@@ -109,9 +107,7 @@ def lack_of_fit(rows: Ints, cols: Ints, shown: Ints, clicked: Ints, link: Link) 
     """
     if not clicked.any() or (clicked == shown).all():
         return 0.0
-    place, n_rows = np.arange(len(rows)), int(rows.max()) + 1
-    design = np.zeros((len(rows), n_rows + int(cols.max()) + 1))
-    design[place, rows] = design[place, n_rows + cols] = 1.0
+    design = _design(rows, cols)
     average = np.full(len(rows), clicked.sum() / shown.sum())
     effects = np.linalg.lstsq(design, link.to_scale(average), rcond=None)[0]
     result = _lack(shown, clicked, average)
@@ -133,13 +129,15 @@ def lack_of_fit(rows: Ints, cols: Ints, shown: Ints, clicked: Ints, link: Link) 
     return result
 
 
+def _design(rows: Ints, cols: Ints) -> Floats:
+    """Which row and which column each pair has, as ones among zeros."""
+    return np.hstack([np.eye(int(rows.max()) + 1)[rows], np.eye(int(cols.max()) + 1)[cols]])
+
+
 def _lack(shown: Ints, clicked: Ints, rates: Floats) -> float:
     if not ((rates > 0.0) & (rates < 1.0)).all():
         return float("inf")
     return float(deviances(shown, clicked, rates).sum())
-
-
-_FITS = list(LINKS)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -165,7 +163,7 @@ class CrossedTests(Shown):
         sound = self.tests.filter(~pl.col("troubled"))
         parts = sorted(parts, key=lambda named: -named[1].height)
         parts += [("all", self.tests), ("all, outside the weeks of known trouble", sound)]
-        figures = [pl.len().alias("tests"), pl.col("dof", *_FITS).sum()]
+        figures = [pl.len().alias("tests"), pl.col("dof", *LINKS).sum()]
         rows = [part.select(pl.lit(name).alias("elements"), *figures) for name, part in parts if part.height]
         return pl.concat(rows).with_columns(product_per_dof=pl.col("product") / pl.col("dof"))
 
@@ -175,7 +173,7 @@ class CrossedTests(Shown):
     def _sentence(self) -> str:
         found = self.summary().filter(pl.col("elements") == "all").row(0, named=True)
         used = f"{found['tests']} of {self.all_tests:,} tests cross two elements"
-        g2 = ", ".join(f"{name} {found[name]:.1f}" for name in _FITS)
+        g2 = ", ".join(f"{name} {found[name]:.1f}" for name in LINKS)
         sentences = [f"{used} and leave {found['dof']} degrees of freedom. Lack of fit G2: {g2}."]
         if self.dispersion is not None:
             scatter = f"identical packages scatter by {self.dispersion:.2f} ({self.repeats:,})"
@@ -203,38 +201,22 @@ def crossed_tests(data: str | Path | pl.DataFrame, elements: Sequence[str] = ELE
         if len(varied) != 2:
             continue
         counts = part.group_by(varied, maintain_order=True).agg(pl.col("shown", "clicked").sum())
-        rows, cols = (_numbered(counts[name]) for name in varied)
-        dof = len(counts) - (rows.max() + cols.max() + 2 - _pieces(rows, cols))
+        rows, cols = ((counts[name].rank("dense").to_numpy() - 1).astype(np.int64) for name in varied)
+        dof = len(counts) - int(np.linalg.matrix_rank(_design(rows, cols)))
         if dof <= 0:
             continue
         shown, clicked = (counts[name].to_numpy() for name in ("shown", "clicked"))
         fits = {name: lack_of_fit(rows, cols, shown, clicked, link) for name, link in LINKS.items()}
-        about = {"test": test, "elements": " x ".join(varied), "pairs": len(counts), "dof": int(dof)}
+        about = {"test": test, "elements": " x ".join(varied), "pairs": len(counts), "dof": dof}
         found.append({**about, **fits, "troubled": bool(part["troubled"].any())})
         sizes.append(np.array(list(_contrasts(rows, cols, shown, clicked))).reshape(-1, 4))
     if not found:
         got = f"none among {packages['test'].n_unique():,} tests"
         raise InputError("tests that cross two elements", got, "take a file with more tests")
     repeats, pearson = _identical(packages, elements)
-    return CrossedTests(
-        pl.DataFrame(found), pearson / repeats if repeats else None, repeats, _effects(sizes, pearson, repeats),
-        packages.height, packages["test"].n_unique(),
-    )  # fmt: skip
-
-
-def _numbered(names: pl.Series) -> Ints:
-    return (names.rank("dense").to_numpy() - 1).astype(np.int64)
-
-
-def _pieces(rows: Ints, cols: Ints) -> int:
-    """Return into how many parts the pairs fall that share no row and no column: each has a free level of its own."""
-    piece = np.arange(int(rows.max()) + 1)
-    while True:
-        of_cols = [piece[rows[cols == col]].min() for col in range(int(cols.max()) + 1)]
-        joined = np.array([min(of_cols[col] for col in cols[rows == row]) for row in range(len(piece))])
-        if (joined == piece).all():
-            return len(np.unique(piece))
-        piece = joined
+    scatter = pearson / repeats if repeats else None
+    effects, all_tests = _effects(sizes, scatter), packages["test"].n_unique()
+    return CrossedTests(pl.DataFrame(found), scatter, repeats, effects, packages.height, all_tests)
 
 
 def _contrasts(rows: Ints, cols: Ints, shown: Ints, clicked: Ints) -> Iterator[tuple[float, float, float, float]]:
@@ -252,7 +234,7 @@ def _contrasts(rows: Ints, cols: Ints, shown: Ints, clicked: Ints) -> Iterator[t
                 yield ((a + b - c - d) / 2) ** 2, ((a - b + c - d) / 2) ** 2, (a - b - c + d) ** 2, va + vb + vc + vd
 
 
-def _effects(sizes: Sequence[np.ndarray], pearson: float, repeats: int) -> pl.DataFrame:
+def _effects(sizes: Sequence[np.ndarray], scatter: float | None) -> pl.DataFrame:
     """Return standard deviations of effects, every test with the same weight, noise as large as binomial or as seen.
 
     With independent effects of variance r, c and e (of an interaction) and noise of variance v in all four corners,
@@ -262,9 +244,11 @@ def _effects(sizes: Sequence[np.ndarray], pearson: float, repeats: int) -> pl.Da
     if not means:
         return pl.DataFrame(schema={"noise": pl.String, "first": pl.Float64, "second": pl.Float64, "both": pl.Float64})
     by_row, by_col, both, noise = np.mean(means, axis=0)
-    scales = {"binomial": 1.0} | ({"as identical packages scatter": pearson / repeats} if repeats else {})
+    scales = {"binomial": 1.0, "as identical packages scatter": scatter}
     rows = []
     for name, scale in scales.items():
+        if scale is None:
+            continue
         between = (both - scale * noise) / 4
         parts = ((by_row - scale * noise / 4 - between) / 2, (by_col - scale * noise / 4 - between) / 2, between)
         rows.append([name, *(float(np.sqrt(max(0.0, part))) for part in parts)])

@@ -110,15 +110,22 @@ def tails_of_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """
     rows = (
         rows.select(*_IN_LIST, "item", pl.col("position", "clicked").cast(pl.Int64))
-        .group_by(*_IN_LIST, "item").agg(pl.col("position").min(), pl.col("clicked").max())
+        .group_by(*_IN_LIST, "item")
+        .agg(pl.col("position").min(), pl.col("clicked").max())
         .sort("position", "item")
-    )  # fmt: skip
+    )
     place, clicked = pl.col("position"), pl.col("clicked") > 0
     last = place.filter(clicked).max().fill_null(0)
-    return rows.group_by(_IN_LIST).agg(
-        last_item=pl.col("item").filter(clicked).last(), last_position=last,
-        tail=pl.col("item").filter(place > last),
-    ).group_by(KEYS).agg(times=pl.len().cast(pl.Int64))  # fmt: skip
+    return (
+        rows.group_by(_IN_LIST)
+        .agg(
+            last_item=pl.col("item").filter(clicked).last(),
+            last_position=last,
+            tail=pl.col("item").filter(place > last),
+        )
+        .group_by(KEYS)
+        .agg(times=pl.len().cast(pl.Int64))
+    )
 
 
 class TailCounter:
@@ -159,9 +166,12 @@ class TailCounter:
             return pl.when(pl.col(column) != none).then(pl.col(column).cast(pl.String))
 
         return table.select(
-            "query", name("last_item").alias("last_item"), pl.col("last").alias("last_position"),
-            pl.concat_list([name(place).alias(place) for place in places]).list.drop_nulls().alias("tail"), "times",
-        )  # fmt: skip
+            "query",
+            name("last_item").alias("last_item"),
+            pl.col("last").alias("last_position"),
+            pl.concat_list([name(place).alias(place) for place in places]).list.drop_nulls().alias("tail"),
+            "times",
+        )
 
 
 def merged_tails(tables: list[pl.DataFrame]) -> pl.DataFrame | None:

@@ -55,11 +55,10 @@ class Counts(Shown):
             from rankone.clicks.counts.frames import known_frame, to_polars  # which need this file
 
             table = to_polars(known_frame(table))
-        missing = [column for column in [*CELL, *CELL_NUMBERS] if column not in table.columns]
+        needed = [*CELL, *CELL_NUMBERS]
+        missing = [column for column in needed if column not in table.columns]
         if missing:
-            raise InputError(
-                f"the columns {', '.join([*CELL, *CELL_NUMBERS])}", f"no {', '.join(missing)}", "rename them"
-            )
+            raise InputError(f"the columns {', '.join(needed)}", f"no {', '.join(missing)}", "rename them")
         keys = [*CELL, "previous"] if "previous" in table.columns else CELL
         numbers = LIST_NUMBERS if "previous" in table.columns else CELL_NUMBERS
         table = table.with_columns(as_names(table.schema, ["query", "item"]))
@@ -69,9 +68,12 @@ class Counts(Shown):
         table = _checked(table, numbers)
         self.report.add("cells without impressions", table.select((pl.col("impressions") == 0).sum()).item())
         table = table.select(
-            "query", "item", pl.col("position").cast(pl.UInt8), *(pl.col(key).cast(pl.UInt8) for key in keys[3:]),
+            "query",
+            "item",
+            pl.col("position").cast(pl.UInt8),
+            *(pl.col(key).cast(pl.UInt8) for key in keys[3:]),
             *(pl.col(number).cast(pl.Int64) for number in numbers),
-        ).filter(pl.col("impressions") > 0)  # fmt: skip
+        ).filter(pl.col("impressions") > 0)
         if table.is_empty():
             raise InputError("at least one impression", "none", "check that the log holds result lists")
         self.report.add("cells clamped", table.select((pl.col("clicks") > pl.col("impressions")).sum()).item())
@@ -166,6 +168,14 @@ def position_title(names: Sequence[str], position: int) -> str:
     return names[position - 1] if names else f"position {position}"
 
 
+def position_number(names: Sequence[str]) -> pl.Expr:
+    """The position as a number, by its name where positions have names; what is neither is null."""
+    if not names:
+        return pl.col("position").cast(pl.Int64, strict=False)
+    numbers = {name: number for number, name in enumerate(names, 1)}
+    return pl.col("position").cast(pl.String).replace_strict(numbers, default=None, return_dtype=pl.Int64)
+
+
 def _numbered(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """Number positions that are texts: whole numbers as they are, names in the order of the alphabet."""
     texts = table["position"].cast(pl.String)
@@ -187,33 +197,30 @@ def as_names(schema: Mapping[str, pl.DataType], columns: Iterable[str]) -> list[
     >>> frame.select(as_names(frame.schema, ["item"]))["item"].to_list()
     ['1', None, None, '2.5']
     """
-    return [_float_name(name) if schema[name].is_float() else pl.col(name).cast(pl.String) for name in columns]
-
-
-def _float_name(name: str) -> pl.Expr:
-    number, whole = pl.col(name).fill_nan(None), pl.col(name).cast(pl.Int64, strict=False)
-    return pl.when(whole == number).then(whole.cast(pl.String)).otherwise(number.cast(pl.String)).alias(name)
+    result = []
+    for name in columns:
+        number, whole = pl.col(name).fill_nan(None), pl.col(name).cast(pl.Int64, strict=False)
+        floats = pl.when(whole == number).then(whole.cast(pl.String)).otherwise(number.cast(pl.String)).alias(name)
+        result.append(floats if schema[name].is_float() else pl.col(name).cast(pl.String))
+    return result
 
 
 def _checked(table: pl.DataFrame, numbers: list[str]) -> pl.DataFrame:
     """Return positions and numbers as numbers; refuse what is missing, negative, no whole number or out of range."""
-    told = [*CELL, *numbers]
-    values = [pl.col(name).cast(pl.Float64, strict=False).fill_nan(None) for name in ("position", *numbers)]
-    table = table.with_columns(values)
-    place = pl.col("position")
+    told, values = [*CELL, *numbers], pl.col("position", *numbers)
+    table = table.with_columns(values.cast(pl.Float64, strict=False).fill_nan(None))
     wrong = {
         "missing values": pl.any_horizontal(pl.col(told).is_null()),
-        f"positions out of 1 to {MOST_POSITIONS}": ~place.is_between(1, MOST_POSITIONS),
+        f"positions out of 1 to {MOST_POSITIONS}": ~pl.col("position").is_between(1, MOST_POSITIONS),
         "negative numbers": pl.any_horizontal(pl.col(numbers) < 0),
-        "fractions": pl.any_horizontal(pl.col("position", *numbers) != pl.col("position", *numbers).floor()),
+        "fractions": pl.any_horizontal(values != values.floor()),
     }
-    for what, found in wrong.items():
-        rows = table.with_row_index("row").filter(found)
+    for what, condition in wrong.items():
+        rows = table.with_row_index("row").filter(condition)
         if rows.height:
             first = ", ".join(f"{name} {rows[name][0]}" for name in told)
-            got = f"{what} in {rows.height:,} of {table.height:,} rows, the first of them row {rows['row'][0] + 1}"
-            got = f"{got} ({first})"
-            raise InputError("counts of impressions and clicks", got, "correct the table")
+            where = f"{rows.height:,} of {table.height:,} rows, the first of them row {rows['row'][0] + 1} ({first})"
+            raise InputError("counts of impressions and clicks", f"{what} in {where}", "correct the table")
     return table
 
 

@@ -31,21 +31,20 @@ def choose_factors(
 ) -> tuple[list[str], dict[str, str]]:
     """Return the columns that hold levels, and of the others why they do not.
 
-    Args:
-        table: the rows.
-        kinds: what each column is that holds neither the clicks nor the impressions nor the slices of time.
-        single: whether a row is a single impression.
-        one_table: whether to refuse rows of several tables, told apart by a column such as `query`; those of several
-            goals are always refused.
+    `kinds` are those of the columns that hold neither clicks nor impressions nor slices of time; `single` says that a
+    row is a single impression; `one_table` refuses rows of several tables, told apart by a column such as `query`
+    (those of several goals are always refused).
     """
     left = {name: why for name, kind in kinds.items() if (why := kind.why or _no_factor(table[name], single))}
     chosen = [name for name in kinds if name not in left]
     _refuse_groups(table, chosen, one_table)
-    for why, useless in ((_CONSTANT, _is_constant), (_RUNNING, _is_running)):
-        for name in list(chosen):
-            if len(chosen) > 1 and useless(table, name, chosen):
-                chosen.remove(name)
-                left[name] = why
+    if any(table[name].n_unique() > 1 for name in chosen):
+        left |= {name: _CONSTANT for name in chosen if table[name].n_unique() == 1}
+    chosen = [name for name in chosen if name not in left]
+    for name in list(chosen):
+        if len(chosen) > 1 and _is_running(table, name, chosen):
+            chosen.remove(name)
+            left[name] = _RUNNING
     audiences = [name for name in chosen if kinds[name].what == "audience"]
     while len(chosen) > 1 and (told := _told_by_others(table, chosen, audiences)) is not None:
         chosen.remove(told)
@@ -86,8 +85,9 @@ def _is_numbering(column: pl.Series) -> bool:
 
 def _refuse_groups(table: pl.DataFrame, chosen: Sequence[str], one_table: bool) -> None:
     """Ask for one table where the rows are those of several."""
-    groups = [name for name in chosen if _tells_tables(name) and table[name].n_unique() > 1]
-    goals = [name for name in groups if set(words_of(name)) & GOALS]
+    words = {name: set(words_of(name)) for name in chosen if table[name].n_unique() > 1}
+    groups = [name for name, own in words.items() if own & GROUP and own <= GROUP | {"name", "id", "title"}]
+    goals = [name for name in groups if words[name] & GOALS]
     if goals and (len(chosen) > 1 or not one_table):
         known = table[goals[0]].unique(maintain_order=True)
         some = ", ".join(map(str, known.head(3))) + (", ..." if len(known) > 3 else "")
@@ -100,15 +100,6 @@ def _refuse_groups(table: pl.DataFrame, chosen: Sequence[str], one_table: bool) 
             f"{table[groups[0]].n_unique():,} of them ({some}, ...)",
             f"pass the rows of one {groups[0]}, or name the factors",
         )
-
-
-def _tells_tables(name: str) -> bool:
-    words = set(words_of(name))
-    return bool(words & GROUP) and words <= GROUP | {"name", "id", "title"}
-
-
-def _is_constant(table: pl.DataFrame, name: str, chosen: Sequence[str]) -> bool:
-    return table[name].n_unique() == 1 and any(table[other].n_unique() > 1 for other in chosen)
 
 
 def _is_running(table: pl.DataFrame, name: str, chosen: Sequence[str]) -> bool:

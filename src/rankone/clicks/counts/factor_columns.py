@@ -52,9 +52,12 @@ class FactorColumns(NamedTuple):
 
 
 def find_factor_columns(
-    table: pl.DataFrame, factors: Sequence[str] = (), shown: str | None = None, clicked: str | None = None,
+    table: pl.DataFrame,
+    factors: Sequence[str] = (),
+    shown: str | None = None,
+    clicked: str | None = None,
     slice: str | None = None,
-) -> FactorColumns:  # fmt: skip
+) -> FactorColumns:
     """Find the columns; those that are named are taken as named.
 
     >>> levels = {"headline": ["A", "A", "B", "B"], "image": [1, 2, 1, 2]}
@@ -68,47 +71,34 @@ def find_factor_columns(
     if twice:
         raise InputError("each column for one thing", f"'{twice[0]}' twice", "name another column, or leave one out")
     kinds = {name: kind_of(table[name]) for name in table.columns if name not in exact.values()}
-    found_shown, found_clicked = _counts(
-        table, kinds, exact[shown] if shown is not None else None, exact[clicked] if clicked is not None else None
-    )
-    found_slice = exact[slice] if slice is not None else _slice(table, kinds)
-    kinds = {name: kind for name, kind in kinds.items() if name not in (found_shown, found_clicked, found_slice)}
+    shown, clicked = _counts(table, kinds, exact.get(shown or ""), exact.get(clicked or ""))
+    when = exact[slice] if slice is not None else _slice(table, kinds)
+    kinds = {name: kind for name, kind in kinds.items() if name not in (shown, clicked, when)}
     who = next((name for name, kind in kinds.items() if kind.what == "who"), None)
-    by_day = found_slice is not None and _by_day(table[found_slice])
-    picked, left = choose_factors(table, kinds, found_shown is None, one_table=not factors)
+    by_day = False  # of times only the day is used
+    if when is not None and (days := days_of(times := table[when].unique())) is not None:
+        by_day = days.n_unique() < len(times)
+    picked, left = choose_factors(table, kinds, shown is None, one_table=not factors)
     of_visitors = [name for name, kind in kinds.items() if kind.what in ("visitor", "audience")]
     visitor = tuple(name for name in of_visitors if factors or name not in picked)
     if factors:
         unused = tuple(name for name in picked if name not in visitor and table[name].n_unique() > 1)
         rest = ", ".join(f"'{name}'" for name in kinds if name not in (*unused, *visitor))
-        return FactorColumns(
-            tuple(exact[name] for name in factors), found_shown, found_clicked, found_slice,
-            (f"Not used: {rest}.",) if rest else (), unused, by_day, visitor, who,
-        )  # fmt: skip
+        notes, chosen = [f"Not used: {rest}."] if rest else [], tuple(exact[name] for name in factors)
+        return FactorColumns(chosen, shown, clicked, when, tuple(notes), unused, by_day, visitor, who)
     if not picked:
-        left = ({} if found_slice is None else {found_slice: "it says when, not what was shown"}) | left
+        left = ({} if when is None else {when: "it says when, not what was shown"}) | left
         whys = "; ".join(f"'{name}': {why}" for name, why in left.items())
         got = f"{_there(table)} ({whys})" if whys else _there(table)
         able = next(iter(left), "headline")
         raise InputError("at least one column of levels", got, f"name it: factors=['{able}'], for example")
-    notes = [f"The column '{name}' was left out: {why}{_averaged(name, visitor)}." for name, why in left.items()]
+    notes = [] if slice is not None or when is None else _unusual_times(table[when])
+    for name, why in left.items():
+        average = ", so the answer is an average over the visitors there were" if name in visitor else ""
+        notes.append(f"The column '{name}' was left out: {why}{average}.")
     if left:
         notes.append(_OTHERWISE)
-    told = () if slice is not None or found_slice is None else _unusual_times(table[found_slice])
-    return FactorColumns(
-        tuple(picked), found_shown, found_clicked, found_slice, (*told, *notes), (), by_day, visitor, who
-    )  # fmt: skip
-
-
-def _averaged(name: str, visitor: Sequence[str]) -> str:
-    return ", so the answer is an average over the visitors there were" if name in visitor else ""
-
-
-def _by_day(column: pl.Series) -> bool:
-    """Whether a column holds times, of which only the day is used."""
-    times = column.unique()
-    days = days_of(times)
-    return days is not None and days.n_unique() < len(times)
+    return FactorColumns(tuple(picked), shown, clicked, when, tuple(notes), (), by_day, visitor, who)
 
 
 def _counts(
@@ -124,19 +114,13 @@ def _counts(
         if (unread := nearest(list(kinds), CLICKED)) is not None:
             some = ", ".join(f"'{text}'" for text in table[unread].head(3))
             raise InputError(f"numbers in column '{unread}'", some, "keep one table in the file, or name clicked='...'")
-        raise InputError(
-            f"a column of clicks (such as {', '.join(CLICKED[:4])}; or one of 0 and 1, with one row per impression)",
-            _there(table),
-            "name it: clicked='...'",
-        )
+        expected = f"such as {', '.join(CLICKED[:4])}; or one of 0 and 1, with one row per impression"
+        raise InputError(f"a column of clicks ({expected})", _there(table), "name it: clicked='...'")
     if shown is None and not is_outcome(table[clicked]):
         shown = _only_counts(table, free, clicked, operator.ge)
         if shown is None:
-            raise InputError(
-                f"a column of impressions (such as {', '.join(SHOWN[:4])}), as '{clicked}' holds counts",
-                _there(table),
-                "name it: shown='...'",
-            )
+            expected = f"a column of impressions (such as {', '.join(SHOWN[:4])}), as '{clicked}' holds counts"
+            raise InputError(expected, _there(table), "name it: shown='...'")
     return shown, clicked
 
 
@@ -155,16 +139,15 @@ def _slice(table: pl.DataFrame, kinds: Mapping[str, Kind]) -> str | None:
     return min(able, key=unusual, default=None)
 
 
-def _unusual_times(column: pl.Series) -> tuple[str, ...]:
+def _unusual_times(column: pl.Series) -> list[str]:
     """Say what was taken for a time by its name alone."""
     times = column.unique(maintain_order=True)
     if days_of(times) is not None or whole_numbers(times) is not None:
-        return ()
-    some = ", ".join(map(str, times.head(3)))
-    return (
-        f"The column '{column.name}' ({some}, ...) was taken for when a row was counted, not for a factor. If it is a "
-        "factor, name every factor (--factor, in Python factors=[...]).",
+        return []
+    what = (
+        f"The column '{column.name}' ({', '.join(map(str, times.head(3)))}, ...) was taken for when a row was counted"
     )
+    return [f"{what}, not for a factor. If it is a factor, name every factor (--factor, in Python factors=[...])."]
 
 
 def _there(table: pl.DataFrame) -> str:
@@ -197,9 +180,7 @@ def _only_counts(
     limit, able = whole_numbers(table[other]), []
     for name in free:
         numbers = whole_numbers(table[name]) if limit is not None and name != other else None
-        levels = (
-            table.height >= 4 and table[name].n_unique() <= table.height / 2
-        )  # few values that come again and again
+        levels = table.height >= 4 and table[name].n_unique() <= table.height / 2  # few that come again and again
         if limit is not None and numbers is not None and not levels and compare(numbers, limit).all():
             able.append(name)
     return able[0] if len(able) == 1 else None

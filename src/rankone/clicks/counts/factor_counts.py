@@ -13,13 +13,12 @@ from rankone.clicks.counts.counts import Counts
 from rankone.clicks.counts.dispersion import Dispersion, estimated_dispersion
 from rankone.clicks.counts.factor_columns import FactorColumns, find_factor_columns
 from rankone.clicks.counts.factor_rows import check_rows, countable_rows, level_names, read_rows, total_words
-from rankone.clicks.counts.frames import known_frame, to_polars
-from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts
+from rankone.clicks.counts.frames import ONLY_QUERY, known_frame, to_polars
 from rankone.clicks.counts.table_files import header_of
 from rankone.errors import InputError
 from rankone.notebook import index_names
-from rankone.numerics.arrays import Floats, Ints
-from rankone.wording.lists import listed
+from rankone.numerics.arrays import Ints
+from rankone.wording.lists import listed, quoted
 
 #: What `rankone export` writes of a decision, as far as it is counted, besides what was shown.
 _EXPORT = {"clicked", "learned", "outcome"}
@@ -51,6 +50,7 @@ class FactorCounts(NamedTuple):
     notes: tuple[str, ...] = ()
     columns: FactorColumns | None = None  # of the table they were read from
     slices: Slices | None = None  # where every row says when it was counted, and there are at least two slices
+    name: str = ONLY_QUERY  # of the query that they are counts of
     per_visitor: float | None = None  # how much more than single visitors `shown` may scatter; None: it is no split
 
     @property
@@ -73,9 +73,14 @@ class FactorCounts(NamedTuple):
 
 
 def as_factor_counts(
-    data: Any, *, factors: Sequence[str] = (), shown: str | None = None, clicked: str | None = None,
-    slice: str | None = None, all_rows: bool = False,
-) -> FactorCounts:  # fmt: skip
+    data: Any,
+    *,
+    factors: Sequence[str] = (),
+    shown: str | None = None,
+    clicked: str | None = None,
+    slice: str | None = None,
+    all_rows: bool = False,
+) -> FactorCounts:
     """Return the counts in a dataframe, a pair of arrays (shown, clicked), or what other functions counted.
 
     With `all_rows`, rows called a total and rows that name no level, such as "(not set)", are counted as levels, too;
@@ -86,16 +91,12 @@ def as_factor_counts(
     (('row', 'col'), ('row 1', 'row 2'), [1, 2, 3, 4])
     """
     if isinstance(data, FactorCounts):
-        return data
-    if isinstance(data, PairCounts):
-        return _of_arrays(
-            data.pulls.astype(np.float64), data.clicks.astype(np.float64), [data.row_names, data.col_names]
-        )
+        return _checked(data)
     if isinstance(data, Counts):
         named = ("item", "position"), "impressions", "clicks", None
         return _of_frame(_one_query(data), *named, every=True)._replace(per_visitor=None)
     if isinstance(data, tuple | list) and len(data) == 2 and not isinstance(data[0], str):
-        return _of_pair(data[0], data[1], factors)
+        return _checked(_of_tables(data[0], data[1], factors))._replace(per_visitor=_COME_AGAIN)
     table = data if isinstance(data, pl.DataFrame) else to_polars(known_frame(data))
     return _of_frame(table, factors, shown, clicked, slice, all_rows)
 
@@ -107,17 +108,62 @@ def holds_factors(path: str) -> bool:
 
 
 def counts_of_arrays(
-    pulls: Ints, clicks: Ints, levels: Mapping[str, Sequence[str]], every: bool = False
+    pulls: Ints, clicks: Ints, levels: Mapping[str, Sequence[str]], every: bool = False, name: str = ONLY_QUERY
 ) -> FactorCounts:
     """Return the counts of arrays with an axis for each factor; `levels` are its names of levels, by its name.
 
     Levels without outcomes are kept, and with `every` so are combinations.
     """
     if not pulls.any():
-        raise InputError("at least one outcome", "none", "wait for some")
+        raise InputError("at least one outcome", "none" if name == ONLY_QUERY else f"none of '{name}'", "wait for some")
     cells = np.argwhere((pulls > 0) | every)
     where, names = tuple(cells.T), tuple(tuple(map(str, side)) for side in levels.values())
-    return FactorCounts(tuple(levels), names, cells, pulls[where], clicks[where])
+    return FactorCounts(tuple(levels), names, cells, pulls[where], clicks[where], name=name)
+
+
+def as_pair_counts(
+    shown: object,
+    clicked: object,
+    *,
+    row_names: Sequence[str] | None = None,
+    col_names: Sequence[str] | None = None,
+    name: str = ONLY_QUERY,
+) -> FactorCounts:
+    """Name the levels of two (K, L) arrays of counts; frames of pandas are named by their index and columns.
+
+    >>> as_pair_counts([[10, 20]], [[1, 5]]).levels[1]
+    ('col 1', 'col 2')
+    """
+    return _of_tables(shown, clicked, ("row", "col"), (row_names, col_names), name)
+
+
+def _of_tables(
+    shown: Any, clicked: Any, factors: Sequence[str] = (), names: Sequence[Any] = (), name: str = ONLY_QUERY
+) -> FactorCounts:
+    """Take two arrays of one shape; frames among them give their names to the levels."""
+    try:
+        pulls, clicks = np.asarray(shown, np.float64), np.asarray(clicked, np.float64)
+    except (TypeError, ValueError):
+        raise InputError("two arrays of numbers (shown, clicked)", "something else", "pass counts") from None
+    if pulls.ndim == 0 or pulls.shape != clicks.shape or not pulls.size:
+        raise InputError("two arrays of one shape", f"{pulls.shape} and {clicks.shape}", "count every pair in both")
+    usual = ("row", "col", "layer") if pulls.ndim <= 3 else tuple(f"factor {d + 1}" for d in range(pulls.ndim))
+    titles = tuple(factors) or usual[: pulls.ndim]
+    if len(titles) != pulls.ndim:
+        raise InputError(f"{len(titles)} factors, as there are names", f"arrays of {pulls.ndim}", "name each side once")
+    known = [*names, *[None] * pulls.ndim], [index_names(shown), index_names(shown, "columns"), *[None] * pulls.ndim]
+    levels = {
+        title: given or own or [f"{title} {number + 1}" for number in range(size)]
+        for title, size, given, own in zip(titles, pulls.shape, *known, strict=False)
+    }
+    whole = (pulls == np.floor(pulls)) & (clicks == np.floor(clicks))  # NaN is not
+    wrong = np.argwhere(~(whole & (clicks >= 0) & (clicks <= pulls)))
+    if len(wrong):
+        where = tuple(wrong[0])
+        combination = " with ".join(quoted([side[at] for side, at in zip(levels.values(), where, strict=True)]))
+        got = f"{clicks[where]:g} of {pulls[where]:g} for {combination}"
+        raise InputError("whole numbers with 0 <= clicked <= shown", got, "pass counts, shown first")
+    return counts_of_arrays(pulls.astype(np.int64), clicks.astype(np.int64), levels, name=name)
 
 
 def _one_query(counts: Counts) -> pl.DataFrame:
@@ -125,47 +171,6 @@ def _one_query(counts: Counts) -> pl.DataFrame:
         some = ", ".join(counts.queries["query"].head(3))
         raise InputError("counts of one query", f"{len(counts.queries):,} queries", f"try counts.only(['{some}'])")
     return counts.cells.drop("query")
-
-
-def _of_pair(shown: Any, clicked: Any, factors: Sequence[str]) -> FactorCounts:
-    """Take two arrays of the same shape; frames among them give their names to the levels."""
-    named = [index_names(shown), index_names(shown, "columns")]
-    try:
-        pulls, clicks = np.asarray(shown, np.float64), np.asarray(clicked, np.float64)
-    except (TypeError, ValueError):
-        raise InputError("two arrays of numbers (shown, clicked)", "something else", "pass counts") from None
-    if pulls.ndim == 2:  # with its own checks
-        as_pair_counts(pulls, clicks)
-    if pulls.ndim == 0 or pulls.shape != clicks.shape or not pulls.size:
-        raise InputError("two arrays of one shape", f"{pulls.shape} and {clicks.shape}", "count every pair in both")
-    usual = ("row", "col", "layer") if pulls.ndim <= 3 else tuple(f"factor {d + 1}" for d in range(pulls.ndim))
-    titles = tuple(factors) or usual[: pulls.ndim]
-    if len(titles) != pulls.ndim:
-        raise InputError(f"{pulls.ndim} names of factors", f"{len(titles)}", "name each side of the arrays once")
-    names = [
-        (named[index] if index < 2 else None) or [f"{title} {number + 1}" for number in range(size)]
-        for index, (title, size) in enumerate(zip(titles, pulls.shape, strict=True))
-    ]
-    return _of_arrays(pulls, clicks, names, titles)._replace(per_visitor=_COME_AGAIN)
-
-
-def _of_arrays(
-    pulls: Floats, clicks: Floats, names: Sequence[Sequence[str]], factors: Sequence[str] = ("row", "col")
-) -> FactorCounts:
-    cells = np.argwhere(pulls > 0)
-    if not len(cells):
-        raise InputError("at least one impression", "none", "wait for some")
-    where = tuple(cells.T)
-    levels = tuple(tuple(map(str, side)) for side in names)
-    return _checked(
-        FactorCounts(tuple(factors), levels, cells, _whole(pulls[where]), _whole(clicks[where])),
-    )
-
-
-def _whole(numbers: Any) -> Ints:
-    if not (np.asarray(numbers) == np.floor(numbers)).all():
-        raise InputError("whole numbers of impressions and clicks", "fractions", "pass counts, not rates")
-    return np.asarray(numbers).astype(np.int64)
 
 
 def _of_frame(
@@ -177,12 +182,12 @@ def _of_frame(
     all_rows: bool = False,
     every: bool = False,  # there are no totals in it
 ) -> FactorCounts:
-    adaptive = False
     notes: tuple[str, ...] = ()
     exported = _exported_factors(table.columns)
-    if not factors and clicked is None and exported:
+    adaptive = not factors and clicked is None and bool(exported)
+    if adaptive:
         table, notes = _of_export(table, exported)
-        factors, shown, clicked, slice, adaptive, every = exported, None, "clicked", None, True, True
+        factors, shown, clicked, slice, every = exported, None, "clicked", None, True
     totals = total_words(table)
     found = find_factor_columns(table.filter(totals.is_null()), factors, shown, clicked, slice)
     rows, told = (read_rows(table, found), ()) if every else countable_rows(table, found, totals, all_rows)
@@ -198,15 +203,22 @@ def _of_frame(
     if found.shown is None or (found.visitor and not found.unused):  # kinds of visitors are no repeats of one another
         slices = numbered.group_by([*names, "slice"], maintain_order=True).agg(pl.col("shown", "clicked").sum())
     repeats = None if found.shown is None and found.slice is None else _repeats(slices, names)
+    unnamed = _unnamed(found, repeats) if factors else ()
     return _checked(
         FactorCounts(
-            found.factors, tuple(tuple(known.to_list()) for known in levels), cells.select(names).to_numpy(),
-            _whole(cells["shown"].to_numpy()), _whole(cells["clicked"].to_numpy()),
-            repeats, adaptive, (*notes, *told, *(_unnamed(found, repeats) if factors else ()), *found.notes), found,
+            found.factors,
+            tuple(tuple(known.to_list()) for known in levels),
+            cells.select(names).to_numpy(),
+            cells["shown"].to_numpy().astype(np.int64),
+            cells["clicked"].to_numpy().astype(np.int64),
+            repeats,
+            adaptive,
+            (*notes, *told, *unnamed, *found.notes),
+            found,
             _slices(numbered, cells.select(names)),
             per_visitor=None if adaptive else _per_visitor(table, found),
         )
-    )  # fmt: skip
+    )
 
 
 def _per_visitor(table: pl.DataFrame, found: FactorColumns) -> float | None:
@@ -265,8 +277,7 @@ def _of_export(table: pl.DataFrame, factors: Sequence[str]) -> tuple[pl.DataFram
     """The decisions of an exported experiment whose outcome counts, with the names of their levels."""
     learned = table["learned"].cast(pl.String).str.to_lowercase() == "true"
     kept = table.filter(learned).select(
-        *(pl.col(name).cast(pl.String).str.replace_all(_QUOTED, "$1$2") for name in factors),
-        "clicked",
+        *(pl.col(name).cast(pl.String).str.replace_all(_QUOTED, "$1$2") for name in factors), "clicked"
     )
     if kept.is_empty():
         raise InputError("decisions with outcomes that count", f"none of {len(table):,}", "wait for some")
@@ -276,19 +287,16 @@ def _of_export(table: pl.DataFrame, factors: Sequence[str]) -> tuple[pl.DataFram
 
 def _repeats(rows: pl.DataFrame, names: Sequence[str]) -> Dispersion | None:
     """Estimate the dispersion from rows of the same combination, or from slices of time."""
-    combination = rows.select(pl.struct(names).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
-    shown, clicked = rows["shown"].to_numpy(), rows["clicked"].to_numpy()
-    when = None
-    if rows["slice"].null_count() == 0:
-        when = (rows["slice"].rank("dense") - 1).to_numpy().astype(np.int64)
-    return estimated_dispersion(combination, when, shown, clicked)
+    combination, when = (
+        rows.select(key.rank("dense") - 1).to_series().to_numpy() for key in (pl.struct(names), pl.col("slice"))
+    )
+    timed = rows["slice"].null_count() == 0
+    counts = rows["shown"].to_numpy(), rows["clicked"].to_numpy()
+    return estimated_dispersion(combination.astype(np.int64), when.astype(np.int64) if timed else None, *counts)
 
 
 def _checked(counts: FactorCounts) -> FactorCounts:
-    wrong = np.flatnonzero((counts.clicked > counts.shown) | (counts.clicked < 0))
-    if len(wrong):
-        got = f"{counts.clicked[wrong[0]]} of {counts.shown[wrong[0]]}"
-        raise InputError("whole numbers with 0 <= clicked <= shown", got, "pass counts, shown first")
+    """Leave out combinations and levels that were never shown: nothing can be said of them."""
     kept = counts.shown > 0
     if not kept.any():
         raise InputError("at least one impression", "none", "wait for some")
@@ -298,14 +306,7 @@ def _checked(counts: FactorCounts) -> FactorCounts:
     slices = counts.slices
     if slices is not None:  # they hold only what was shown
         slices = slices._replace(cell=(np.cumsum(kept) - 1)[slices.cell])
-    return _without_unseen(
-        counts._replace(cells=counts.cells[kept], shown=counts.shown[kept], clicked=counts.clicked[kept], slices=slices)
-    )
-
-
-def _without_unseen(counts: FactorCounts) -> FactorCounts:
-    """Leave out levels that were never shown: nothing can be said of them."""
-    cells, levels, notes = counts.cells.copy(), list(counts.levels), []
+    cells, levels, notes = counts.cells[kept], list(counts.levels), []
     for index, (factor, names) in enumerate(zip(counts.factors, counts.levels, strict=True)):
         seen, cells[:, index] = np.unique(cells[:, index], return_inverse=True)
         if len(seen) < len(names):
@@ -313,4 +314,5 @@ def _without_unseen(counts: FactorCounts) -> FactorCounts:
             unseen = [name for number, name in enumerate(names) if number not in set(seen.tolist())]
             some = ", ".join(f"'{name}'" for name in unseen[:5]) + (", ..." if len(unseen) > 5 else "")
             notes.append(f"Never shown, and left out: {factor} {some}.")
-    return counts._replace(cells=cells, levels=tuple(levels), notes=(*counts.notes, *notes))
+    counts = counts._replace(cells=cells, shown=counts.shown[kept], clicked=counts.clicked[kept], slices=slices)
+    return counts._replace(levels=tuple(levels), notes=(*counts.notes, *notes))

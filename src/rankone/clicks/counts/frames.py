@@ -12,10 +12,18 @@ import narwhals as nw
 import polars as pl
 
 from rankone.clicks.counts.counter import tails_of_rows
-from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, Counts, as_names
-from rankone.clicks.logs.columns import pooled
+from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, Counts, as_names, position_number
+from rankone.clicks.logs.long_tables import (
+    NO_OUTCOME,
+    NO_PLACE,
+    NO_POSITION,
+    hint,
+    missing_texts,
+    pooled,
+    reason_text,
+    worst_of,
+)
 from rankone.clicks.logs.read_report import ReadReport
-from rankone.clicks.logs.row_errors import NO_OUTCOME, NO_PLACE, NO_POSITION, hint, missing_texts, reason_text, worst_of
 from rankone.errors import InputError, MissingExtra
 from rankone.numerics.seeds import generator
 from rankone.specs import number_in
@@ -63,9 +71,7 @@ def count(
     >>> count(frame, item="doc", position="rank", clicked="click").cells.rows()
     [('all', 'a', 1, 1, 1), ('all', 'a', 2, 1, 1), ('all', 'b', 2, 1, 0)]
     """
-    columns = {
-        "query": query, "item": item, "position": position, "clicked": clicked, "list": list, "segment": segment
-    }  # fmt: skip
+    columns = {"query": query, "item": item, "position": position, "clicked": clicked, "list": list, "segment": segment}
     if list is not None and segment is not None:
         raise InputError("lists or segments", "both", "leave out list=, or count each segment by itself")
     wanted = {name: column for name, column in columns.items() if column is not None}
@@ -95,7 +101,12 @@ def count(
         report.reasons = _reasons(table, conditions)
         if strict or report.bad_share > max_bad:
             limit = "no unusable rows (strict)" if strict else f"at most {percent(max_bad)} unusable rows"
-            raise _unusable(table, conditions, report, limit)
+            worst = worst_of(report.reasons)
+            what, fine = conditions[worst]
+            first = to_polars(table.filter(~fine).select(what).head(1)).item()
+            value = None if first is None else str(first)
+            got = f"{report.rows_quarantined:,} of {report.rows:,} rows (mostly: {reason_text(worst, value)})"
+            raise InputError(limit, got, f"{hint(worst, value)}, or raise max_bad")
     numbered = [name for name in ("query", "item") if _has_fractions(kinds[name])]
     table = table.filter(nw.col("usable")).with_columns(nw.col(name).cast(nw.Int64) for name in numbered)
     table = table.with_columns(nw.col("query", "item", *(["position"] if named else [])).cast(nw.String))
@@ -107,16 +118,6 @@ def count(
         return Counts(cells, report)
     add_lists(table, report)
     return Counts(cells, report, tails=tails_of_rows(to_polars(table)) if isinstance(table, nw.DataFrame) else None)
-
-
-def _unusable(table: Any, conditions: Mapping[str, tuple[str, nw.Expr]], report: ReadReport, limit: str) -> InputError:
-    """Return the error that names the most frequent reason, and a value that it was found for."""
-    worst = worst_of(report.reasons)
-    what, fine = conditions[worst]
-    found = to_polars(table.filter(~fine).select(what).head(1)).item()
-    value = None if found is None else str(found)
-    got = f"{report.rows_quarantined:,} of {report.rows:,} rows (mostly: {reason_text(worst, value)})"
-    return InputError(limit, got, f"{hint(worst, value)}, or raise max_bad")
 
 
 def _check_columns(schema: Mapping[str, Any], wanted: Mapping[str, str], numbers: Iterable[str]) -> None:
@@ -292,17 +293,12 @@ def count_split(
     held = numbers.is_in(pl.Series(chosen).implode())
     columns: dict[str, Any] = {what: named.get(what) for what in ("item", "position", "clicked", "query", "list")}
     counts = count(table.filter(~held), **columns, max_bad=max_bad)
-    rows = table.with_columns(numbers.alias("__list")).filter(held)
-    rows = rows.select(
-        pl.col("__list").alias("list"),
-        *(expression.alias("query") for expression in as_names(table.schema, [query] if query else [])),
-        *([] if query else [pl.lit(ONLY_QUERY).alias("query")]),
-        *(expression.alias("item") for expression in as_names(table.schema, [item])),
-        pl.col(position).alias("position"),
-        pl.col(clicked).cast(pl.Int64, strict=False).alias("clicked"),
-    )
-    if counts.position_names:
-        places = {name: index for index, name in enumerate(counts.position_names, 1)}
-        rows = rows.with_columns(pl.col("position").replace_strict(places, default=None, return_dtype=pl.Int64))
-    rows = rows.with_columns(pl.col("position").cast(pl.Int64, strict=False)).drop_nulls()
+    rows = table.select(
+        list=numbers,
+        query=pl.lit(ONLY_QUERY) if query is None else as_names(table.schema, [query])[0],
+        item=as_names(table.schema, [item])[0],
+        position=position,
+        clicked=pl.col(clicked).cast(pl.Int64, strict=False),
+    ).filter(held)
+    rows = rows.with_columns(position_number(counts.position_names)).drop_nulls()
     return counts, rows.filter((pl.col("position") >= 1) & pl.col("clicked").is_between(0, 1))

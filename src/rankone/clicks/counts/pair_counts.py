@@ -1,74 +1,31 @@
-"""Outcomes and clicks of every pair of a table: from arrays, from a query of a click log, from a file of counts."""
+"""Outcomes and clicks of every pair of two factors: from a query of a click log, from a file of counts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from rankone.clicks.counts.counts import Counts, as_names, position_title
-from rankone.clicks.counts.dispersion import Dispersion, estimated_dispersion
+from rankone.clicks.counts.dispersion import estimated_dispersion
+from rankone.clicks.counts.factor_counts import FactorCounts, as_pair_counts
 from rankone.clicks.counts.frames import ONLY_QUERY
 from rankone.clicks.counts.table_files import header_of, read_table
 from rankone.errors import InputError
-from rankone.notebook import index_names
-from rankone.numerics.arrays import Ints
 
 #: Names that the columns of a file of counts may have.
 COLUMNS = {
-    "query": ("query",), "row": ("row", "item"), "col": ("col", "column", "position"),
-    "shown": ("shown", "impressions", "outcomes"), "clicks": ("clicks", "clicked"),
-}  # fmt: skip
+    "query": ("query",),
+    "row": ("row", "item"),
+    "col": ("col", "column", "position"),
+    "shown": ("shown", "impressions", "outcomes"),
+    "clicks": ("clicks", "clicked"),
+}
 
 
-class PairCounts(NamedTuple):
-    """How often each pair was shown (and its outcome known) and clicked, (K, L) arrays, with names of the levels."""
-
-    name: str
-    row_names: Sequence[str]
-    col_names: Sequence[str]
-    pulls: Ints
-    clicks: Ints
-    repeats: Dispersion | None = None  # as estimated from rows of the same pair
-
-
-def as_pair_counts(
-    shown: object,
-    clicked: object,
-    *,
-    row_names: Sequence[str] | None = None,
-    col_names: Sequence[str] | None = None,
-    name: str = ONLY_QUERY,
-) -> PairCounts:
-    """Name the levels of two (K, L) arrays of counts; frames of pandas are named by their index and columns.
-
-    >>> as_pair_counts([[10, 20]], [[1, 5]]).col_names
-    ['col 1', 'col 2']
-    """
-    try:
-        pulls, clicks = np.asarray(shown, np.float64), np.asarray(clicked, np.float64)
-    except (TypeError, ValueError):
-        raise InputError("two tables of numbers", "something else", "pass lists of lists or (K, L) arrays") from None
-    if pulls.ndim != 2 or pulls.shape != clicks.shape or not pulls.size:
-        shapes = f"shapes {pulls.shape} and {clicks.shape}"
-        raise InputError("two tables of the same K rows and L columns", shapes, "count every pair in both")
-    row_names = row_names or index_names(shown) or [f"row {place + 1}" for place in range(pulls.shape[0])]
-    col_names = col_names or index_names(shown, "columns") or [f"col {place + 1}" for place in range(pulls.shape[1])]
-    whole = (pulls == np.floor(pulls)) & (clicks == np.floor(clicks))  # NaN is not
-    wrong = np.argwhere(~(whole & (clicks >= 0) & (clicks <= pulls)))
-    if len(wrong):
-        row, col = wrong[0]
-        got = f"{clicks[row, col]:g} of {pulls[row, col]:g} for '{row_names[row]}' with '{col_names[col]}'"
-        raise InputError("whole numbers with 0 <= clicked <= shown", got, "pass counts, shown first")
-    if not pulls.any():
-        raise InputError("at least one outcome", "none" if name == ONLY_QUERY else f"none of '{name}'", "wait for some")
-    return PairCounts(name, row_names, col_names, pulls.astype(np.int64), clicks.astype(np.int64))
-
-
-def query_counts(counts: Counts, query: str) -> PairCounts:
+def query_counts(counts: Counts, query: str) -> FactorCounts:
     """Return one query of a click log: rows are its items, columns its positions."""
     cells = counts.cells.filter(pl.col("query") == query)
     titles = {place: position_title(counts.position_names, place) for place in cells["position"].unique()}
@@ -76,14 +33,14 @@ def query_counts(counts: Counts, query: str) -> PairCounts:
     return _pivoted(query, named["item"], named["position"], cells["impressions"], cells["clicks"])
 
 
-def read_pair_counts(path: str | Path) -> list[PairCounts]:
+def read_pair_counts(path: str | Path) -> list[FactorCounts]:
     """Read a file of counts (.csv, .tsv or .parquet), one row per pair: row, col, shown, clicks and perhaps query.
 
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp(), "counts.csv")
     >>> _ = file.write_text("row,col,shown,clicks\\nA,x,10,3\\nA,y,20,4\\nB,x,5,0\\n")
-    >>> read_pair_counts(file)[0].pulls.tolist()
-    [[10, 20], [5, 0]]
+    >>> read_pair_counts(file)[0].shown.tolist()
+    [10, 20, 5]
     """
     path = Path(path)
     table = read_table(path)
@@ -106,13 +63,12 @@ def read_pair_counts(path: str | Path) -> list[PairCounts]:
     return [_added_up(str(query), part) for (query,), part in table.group_by("query", maintain_order=True)]
 
 
-def _added_up(name: str, rows: pl.DataFrame) -> PairCounts:
+def _added_up(name: str, rows: pl.DataFrame) -> FactorCounts:
     """Add up the rows of each pair; how much they scatter is the dispersion."""
     pair = rows.select(pl.struct("row", "col").rank("dense") - 1).to_series().to_numpy().astype(np.int64)
     scatter = estimated_dispersion(pair, None, rows["shown"].to_numpy(), rows["clicks"].to_numpy())
     table = rows.group_by("row", "col", maintain_order=True).agg(pl.col("shown", "clicks").sum())
-    found = _pivoted(name, table["row"], table["col"], table["shown"], table["clicks"])
-    return found._replace(repeats=scatter)
+    return _pivoted(name, table["row"], table["col"], table["shown"], table["clicks"])._replace(repeats=scatter)
 
 
 def holds_pair_counts(path: str | Path) -> bool:
@@ -121,7 +77,7 @@ def holds_pair_counts(path: str | Path) -> bool:
     return plain and {"row", "col", "shown"} <= _columns(header_of(path)).keys()
 
 
-def _pivoted(name: str, rows: pl.Series, cols: pl.Series, shown: pl.Series, clicks: pl.Series) -> PairCounts:
+def _pivoted(name: str, rows: pl.Series, cols: pl.Series, shown: pl.Series, clicks: pl.Series) -> FactorCounts:
     """Lay counts of pairs out as a table; levels stand in the order in which they come."""
     names = [side.unique(maintain_order=True) for side in (rows, cols)]
     places = tuple(

@@ -14,10 +14,10 @@ from pathlib import Path
 import polars as pl
 
 from rankone.clicks.logs.delimited import guessed_separator
-from rankone.clicks.logs.source import Source, find_files
+from rankone.clicks.logs.source import PARQUET, Source, find_files
 from rankone.errors import InputError
 
-_PARQUET, _ZIP = b"PAR1", b"PK\x03\x04"
+_ZIP = b"PK\x03\x04"
 _ENDINGS = "a .csv, .tsv, .parquet or .jsonl file with a header"
 
 
@@ -58,7 +58,7 @@ def header_of(path: str | os.PathLike[str]) -> list[str]:
     if not file.is_file():
         return []
     head = Source(file).head()
-    if head.startswith(_PARQUET):
+    if head.startswith(PARQUET):
         try:
             return list(pl.read_parquet_schema(file))
         except pl.exceptions.PolarsError:
@@ -71,7 +71,7 @@ def header_of(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _read(file: Path, head: bytes) -> pl.DataFrame:
-    if head.startswith(_PARQUET):
+    if head.startswith(PARQUET):
         return pl.read_parquet(file)
     if head.startswith(_ZIP):
         raise InputError(f"a table in {file.name}", "a workbook or an archive", "save its sheet as CSV")

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import cells_of, summed
+from rankone.clicks.counts.count_arrays import cells_of
 from rankone.clicks.counts.counts import Counts, position_title
-from rankone.clicks.examination.all_pairs import Harvest, harvest
-from rankone.clicks.models.fitting.intervals import GroupProfile, examination_ends
-from rankone.clicks.models.fitting.uncertainty import checked_level
+from rankone.clicks.examination.all_pairs import harvest
+from rankone.clicks.models.base import per_position
+from rankone.clicks.models.fitting.intervals import GroupProfile, examination_ends, z_of
 from rankone.clicks.models.pbm import PBM
 from rankone.notebook import Shown
-from rankone.numerics.arrays import Floats, Ints
 from rankone.specs import amount, one_of
+from rankone.wording.lists import listed
 
 METHODS = ("likelihood", "all-pairs")
 
@@ -83,9 +82,12 @@ class ExaminationCurve(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
-            "method": self.method, "level": self.level, "components": self.components,
-            "positions": self.table.to_dicts(), "links": self.links.to_dicts(),
-        }  # fmt: skip
+            "method": self.method,
+            "level": self.level,
+            "components": self.components,
+            "positions": self.table.to_dicts(),
+            "links": self.links.to_dicts(),
+        }
 
 
 def examination_curve(counts: Counts, *, method: str = "likelihood", level: float = 0.95) -> ExaminationCurve:
@@ -108,9 +110,8 @@ def examination_curve(counts: Counts, *, method: str = "likelihood", level: floa
     >>> curve.components, curve.table["examination"].round(3).to_list()
     ([[1, 2], [3]], [1.0, 0.25, 1.0])
     """
-    checked_level(level)
+    z = z_of(level)
     one_of("method", method, METHODS)
-    z = NormalDist().inv_cdf(0.5 + level / 2.0)
     if method == "likelihood":
         model = PBM(examination="shared", min_impressions=0).fit(counts)
         cells, labels, values = model.cells_, model._labels[0], model.curves_[0]
@@ -121,40 +122,28 @@ def examination_curve(counts: Counts, *, method: str = "likelihood", level: floa
         found = harvest(cells)
         labels, values = found.labels, np.exp(found.log_curve)
         low, high = np.exp(found.log_curve - z * found.error), np.exp(found.log_curve + z * found.error)
-    totals = [
-        summed(cells.position, numbers, cells.n_positions).astype(np.int64)
-        for numbers in (cells.impressions, cells.clicks)
-    ]
-    return ExaminationCurve(
-        table=_table(labels, values, low, high, totals, counts.position_names), links=_links(found, z), method=method,
-        level=level, position_names=counts.position_names,
-    )  # fmt: skip
-
-
-def _table(
-    labels: Ints, values: Floats, low: Floats, high: Floats, totals: list[Ints], names: tuple[str, ...]
-) -> pl.DataFrame:
-    """Return the table of a curve; positions without impressions (label -1) are left out."""
-    seen = np.flatnonzero(labels >= 0)
-    return pl.DataFrame(
-        {
-            "position": seen + 1, "title": [position_title(names, int(place) + 1) for place in seen],
-            "examination": values[seen], "low": low[seen], "high": high[seen], "component": labels[seen] + 1,
-            "impressions": totals[0][seen], "clicks": totals[1][seen],
-        }
-    )  # fmt: skip
-
-
-def _links(found: Harvest, z: float) -> pl.DataFrame:
-    """Return what each pair of positions says by itself: items that were at both, and the ratio of examinations."""
+    seen = np.flatnonzero(labels >= 0)  # positions with impressions
+    totals = {"impressions": cells.impressions, "clicks": cells.clicks}
+    table = {
+        "position": seen + 1,
+        "title": [position_title(counts.position_names, int(place) + 1) for place in seen],
+        "examination": values[seen],
+        "low": low[seen],
+        "high": high[seen],
+        "component": labels[seen] + 1,
+    } | {name: per_position(cells, numbers).astype(np.int64)[seen] for name, numbers in totals.items()}
     ratio, reach = found.log_ratio, z * found.pair_error
-    return pl.DataFrame(
-        {
-            "position": found.pairs[:, 0] + 1, "other": found.pairs[:, 1] + 1, "items": found.items,
-            "ratio": pl.Series(np.exp(ratio)).fill_nan(None), "low": pl.Series(np.exp(ratio - reach)).fill_nan(None),
-            "high": pl.Series(np.exp(ratio + reach)).fill_nan(None),
-        }
-    )  # fmt: skip
+    ratios = {"ratio": ratio, "low": ratio - reach, "high": ratio + reach}
+    links = {"position": found.pairs[:, 0] + 1, "other": found.pairs[:, 1] + 1, "items": found.items} | {
+        name: pl.Series(np.exp(numbers)).fill_nan(None) for name, numbers in ratios.items()
+    }
+    return ExaminationCurve(
+        table=pl.DataFrame(table),
+        links=pl.DataFrame(links),
+        method=method,
+        level=level,
+        position_names=counts.position_names,
+    )
 
 
 def spans(numbers: list[int]) -> str:
@@ -169,7 +158,4 @@ def spans(numbers: list[int]) -> str:
             runs[-1].append(number)
         else:
             runs.append([number])
-    texts = []
-    for run in runs:
-        texts += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else [str(number) for number in run]
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+    return listed([text for run in runs for text in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run))])

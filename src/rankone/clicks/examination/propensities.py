@@ -117,14 +117,10 @@ class Propensities(Shown):
             return result
 
         is_clicked = (nw.col(clicked).cast(nw.Int64) == 1).fill_null(False)
-        added = table.with_columns(
-            propensity=of_place(known["propensity"].to_list(), nw.Float64),
-            weight=of_place(known["weight"].to_list(), nw.Float64),
-            clipped=of_place(known["clipped"].to_list(), nw.Boolean),
-        )
+        kinds = {"propensity": nw.Float64, "weight": nw.Float64, "clipped": nw.Boolean}
+        added = table.with_columns(**{name: of_place(known[name].to_list(), kind) for name, kind in kinds.items()})
         weight = nw.col("weight")
-        one = nw.when(~weight.is_null()).then(nw.lit(1.0))
-        zero = nw.when(~weight.is_null()).then(nw.lit(0.0))
+        one, zero = (nw.when(~weight.is_null()).then(nw.lit(value)) for value in (1.0, 0.0))
         added = added.with_columns(
             relevance=nw.when(is_clicked).then(weight).otherwise(zero),
             weight=nw.when(is_clicked).then(weight).otherwise(one),
@@ -169,13 +165,9 @@ class Propensities(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        return {
-            "clip": self.clip, "level": self.curve.level, "clicks": self.clicks,
-            "effective_clicks": self.effective_clicks, "clicks_clipped": self.clicks_clipped,
-            "weight_clipped": self.weight_clipped, "without_weight": self.without_weight,
-            "components": self.curve.components, "positions": self.table.to_dicts(),
-            "log": self.report.to_dict(),
-        }  # fmt: skip
+        names = ("clip", "clicks", "effective_clicks", "clicks_clipped", "weight_clipped", "without_weight")
+        more = {"level": self.curve.level, "components": self.curve.components, "positions": self.table.to_dicts()}
+        return {name: getattr(self, name) for name in names} | more | {"log": self.report.to_dict()}
 
 
 def propensities(
@@ -227,15 +219,13 @@ def propensities(
 
 def _weighted(curve: ExaminationCurve, clip: float) -> pl.DataFrame:
     """Add propensity, weight and whether it is clipped to the table of a curve."""
-    linked = pl.col("position").is_in(curve.linked)
-    inverse = 1.0 / pl.col("examination")
-    weight = pl.min_horizontal(inverse, pl.lit(clip))
+    linked, inverse = pl.col("position").is_in(curve.linked), 1.0 / pl.col("examination")
+    known: dict[str, Any] = {"propensity": "examination", "low": "low", "high": "high"}
+    known["weight"] = pl.min_horizontal(inverse, pl.lit(clip))
+    shown = [pl.when(linked).then(value).alias(name) for name, value in known.items()]
     return curve.table.select(
-        "position", "title", pl.when(linked).then("examination").alias("propensity"),
-        pl.when(linked).then("low").alias("low"), pl.when(linked).then("high").alias("high"),
-        pl.when(linked).then(weight).alias("weight"), (linked & (inverse > clip)).alias("clipped"), "impressions",
-        "clicks",
-    )  # fmt: skip
+        "position", "title", *shown, (linked & (inverse > clip)).alias("clipped"), "impressions", "clicks"
+    )
 
 
 def weights_file(path: Path) -> str:

@@ -6,7 +6,6 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,8 @@ import polars as pl
 from rankone.clicks.counts.count_arrays import Cells, summed
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.examination.curve import spans
-from rankone.clicks.examination.swaps import (
-    HomeLists,
-    as_links,
-    cheapest_swaps,
-    home_items,
-    lists_needed,
-    variances,
-)
-from rankone.clicks.models.fitting.uncertainty import checked_level, places_information
+from rankone.clicks.examination.swaps import HomeLists, as_links, cheapest_swaps, home_items, lists_needed, variances
+from rankone.clicks.models.fitting.intervals import places_information, z_of
 from rankone.clicks.models.pbm import PBM
 from rankone.errors import InputError
 from rankone.notebook import Shown
@@ -102,11 +94,9 @@ class SwapPlan(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        return {
-            "lists": self.lists, "days": self.days, "loss": self.loss, "clicks_lost": self.clicks_lost,
-            "precision": self.precision, "level": self.level, "policy": self.policy(),
-            "swaps": self.table.to_dicts(), "positions": self.positions.to_dicts(),
-        }  # fmt: skip
+        names = ("lists", "days", "loss", "clicks_lost", "precision", "level")
+        tables = {"swaps": self.table.to_dicts(), "positions": self.positions.to_dicts()}
+        return {name: getattr(self, name) for name in names} | {"policy": self.policy(), **tables}
 
 
 def swap_plan(
@@ -138,7 +128,6 @@ def swap_plan(
     >>> round(plan.days), [round(rate, 2) for rate in plan.rates]   # swap 1 and 2, and 2 and 3
     (12, [0.07, 0.03])
     """
-    checked_level(level)
     for name, value, usual in (("precision", precision, 0.1), ("loss", loss, 0.01), ("swapped", swapped, 0.1)):
         number_in(name, value, "(0, 1)", example=usual)
     if lists_a_day is not None:
@@ -157,35 +146,30 @@ def swap_plan(
         got = f"no query with clicked items at positions {link} and {link + 1}"
         raise InputError("items to swap between all neighbours", got, "take a longer log, or fewer positions")
     before = np.zeros((len(cost), len(cost))) if swaps_alone else as_links(_known(model))
-    wished = (math.log1p(precision) / NormalDist().inv_cdf(0.5 + level / 2.0)) ** 2
+    wished = (math.log1p(precision) / z_of(level)) ** 2
     swaps = cheapest_swaps(before, information, cost, wished)
     least = max(float(cost @ swaps) / (loss * home.clicks()), float(swaps.sum()) / swapped)
     rates = swaps / least if least else swaps
     lists = math.ceil(lists_needed(home, before, rates, least, wished)) if least else 0
     after = before + as_links(home.expected(rates, lists)) if lists else before
-    places = np.arange(1, len(cost) + 1)
+    places, made = np.arange(1, len(cost) + 1), rates * lists
+    swaps_of = {"position": places, "other": places + 1, "rate": rates, "swaps": np.rint(made).astype(np.int64)}
+    reaches = {"now": _reach(before, level), "then": _reach(after, level)}
     return SwapPlan(
-        table=pl.DataFrame(
-            {"position": places, "other": places + 1, "rate": rates, "swaps": np.rint(rates * lists).astype(np.int64),
-             "clicks_lost": cost * rates * lists}
-        ),
-        positions=pl.DataFrame(
-            {"position": np.append(places, len(places) + 1), "assumed": assumed, "now": _reach(before, level),
-             "then": _reach(after, level)}
-        ),
+        table=pl.DataFrame(swaps_of | {"clicks_lost": cost * made}),
+        positions=pl.DataFrame({"position": np.append(places, len(places) + 1), "assumed": assumed, **reaches}),
         lists=lists,
         loss=float(cost @ rates) / home.clicks(),
         days=None if lists_a_day is None else lists / lists_a_day,
         precision=precision,
         level=level,
         queries=len(home.share),
-    )  # fmt: skip
+    )
 
 
 def _reach(links: Floats, level: float) -> pl.Series:
     """How far up intervals reach, relative to the first position; null where nothing links a position with it."""
-    z = NormalDist().inv_cdf(0.5 + level / 2.0)
-    reach = np.expm1(z * np.sqrt(np.append(0.0, variances(links))))
+    reach = np.expm1(z_of(level) * np.sqrt(np.append(0.0, variances(links))))
     return pl.Series([value if math.isfinite(value) else None for value in reach.tolist()], dtype=pl.Float64)
 
 

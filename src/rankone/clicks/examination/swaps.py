@@ -1,7 +1,7 @@
 """The cheapest swaps of neighbours that would fix the examination curve to a wished precision.
 
 Swapping positions j and j + 1 in a list shows two items where they do not belong; each then compares the two positions
-with an information of p / (1 - p) about the logarithm of their ratio (`rankone.clicks.models.fitting.uncertainty`).
+with an information of p / (1 - p) about the logarithm of their ratio (`rankone.clicks.models.fitting.intervals`).
 With x_j swapped lists of link j the covariance of the links' logarithms is the inverse of
 
     M(x) = (what the log says already) + diag(w_j x_j),
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankone.clicks.models.fitting.uncertainty import places_information
+from rankone.clicks.models.fitting.intervals import places_information
 from rankone.errors import InputError
 from rankone.numerics.arrays import Floats, Ints
 
@@ -96,12 +96,7 @@ def variances(links: Floats) -> Floats:
 def cheapest_swaps(before: Floats, information: Floats, cost: Floats, variance: float) -> Floats:
     """Return how many lists to swap of each link so that no position's variance is above the one wished.
 
-    Args:
-        before: what is known already about the links' log ratios.
-        information: of one swapped list of each link.
-        cost: of one swapped list of each link.
-        variance: the largest one allowed, of a position relative to the first.
-
+    `before` is known already about the links' log ratios; a swapped list of each link has its `information` and `cost`.
     Of one link alone it is what is missing:
 
     >>> cheapest_swaps(np.array([[3.0]]), np.array([0.5]), np.array([1.0]), 0.1).round(6).tolist()
@@ -150,9 +145,10 @@ def _one_more(grown: int) -> int:
     """Count once more, up to a limit: then no number of swaps will do."""
     if grown == _GROWTHS:
         raise InputError(
-            "positions that swaps of neighbours can link to this precision", "some that no number of swaps does",
+            "positions that swaps of neighbours can link to this precision",
+            "some that no number of swaps does",
             "leave positions out that are hardly ever clicked, or ask for less precision",
-        )  # fmt: skip
+        )
     return grown + 1
 
 

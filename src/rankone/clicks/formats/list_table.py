@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 
 import polars as pl
 
-from rankone.clicks.formats.table import ENTRIES, Table
+from rankone.clicks.formats.table import ENTRIES, Table, first_reason
 from rankone.clicks.logs.collector import Collector
-from rankone.clicks.logs.columns import find_columns
-from rankone.clicks.logs.delimited import guessed_separator, split_line
-from rankone.clicks.logs.source import Source
+from rankone.clicks.logs.delimited import first_names
+from rankone.clicks.logs.long_tables import find_columns
+from rankone.clicks.logs.source import PARQUET, Source
 from rankone.errors import InputError
 from rankone.specs import one_of
 
@@ -66,17 +66,13 @@ class ListTable(Table):
     @classmethod
     def recognises(cls, head: bytes) -> bool:
         """Look for a column of items, or for one of each place."""
-        header = head.split(b"\n", 1)[0].rstrip(b"\r")
-        fields = split_line(header, guessed_separator(header), "latin-1")
-        if isinstance(fields, str):
-            return False
-        names = {field.strip().casefold() for field in fields}
+        names = set(map(str.casefold, first_names(head)))
         return {"items", "clicks"} <= names or {"items", "clicked"} <= names or "item_1" in names
 
     @classmethod
     def may_be(cls, head: bytes) -> bool:
         """Parquet says at its end which columns it has, so such a table has to be named."""
-        return head.startswith(b"PAR1") or cls.recognises(head)
+        return head.startswith(PARQUET) or cls.recognises(head)
 
     def _columns(self, header: list[str]) -> dict[str, str]:
         """Return what the rows of the long table hold, and keep which columns it is made of."""
@@ -86,9 +82,8 @@ class ListTable(Table):
         self._places = {}
         if "item_1" in lower and self.items is None:
             for name in header:
-                found = _WIDE.match(name.strip())
-                if found:
-                    self._places.setdefault("item" if found[1].casefold() == "item" else "clicked", []).append(name)
+                if match := _WIDE.match(name.strip()):
+                    self._places.setdefault("item" if match[1].casefold() == "item" else "clicked", []).append(name)
             for names in self._places.values():
                 names.sort(key=lambda name: int(name.rpartition("_")[2]))
             if len(self._places.get("item", [])) != len(self._places.get("clicked", [])):
@@ -118,13 +113,9 @@ class ListTable(Table):
             items, clicks = self._entries("items"), self._entries("clicks")
         rows = rows.select("line", *(["query"] if "query" in rows.columns else []), items=items, clicks=clicks)
         rows = rows.with_columns(clicked=self._flags(rows))
-        no_query = self._is_missing("query") if "query" in rows.columns else pl.lit(False)
-        rows = rows.with_columns(
-            pl.when(no_query).then(pl.lit("the query is missing"))
-            .when(pl.col("items").list.len() == 0).then(pl.lit(_NO_LIST))
-            .when(pl.col("clicked").is_null()).then(pl.lit(_NO_FLAGS))
-            .alias("reason")
-        )  # fmt: skip
+        wrong = {"the query is missing": self._is_missing("query")} if "query" in rows.columns else {}
+        wrong |= {_NO_LIST: pl.col("items").list.len() == 0, _NO_FLAGS: pl.col("clicked").is_null()}
+        rows = rows.with_columns(reason=first_reason(wrong))
         for bad in rows.filter(pl.col("reason").is_not_null()).iter_rows(named=True):
             text = " ".join(bad["items"] or []) + "\t" + " ".join(bad["clicks"] or [])
             collector.bad(bad["line"], bad["reason"], text.encode(), None)
@@ -155,17 +146,14 @@ class ListTable(Table):
             self.clicks_are = "flags"
         if self.clicks_are is None and rows.height:
             same = pl.col("clicks").list.len() == pl.col("items").list.len()
-            flags = pl.col("clicks").list.eval(pl.element().is_in(["0", "1"])).list.all()
-            self.clicks_are = "flags" if rows.select((same & flags).mean() > 0.5).item() else "items"
-        found: list[list[int] | None] = []
+            bits = pl.col("clicks").list.eval(pl.element().is_in(["0", "1"])).list.all()
+            self.clicks_are = "flags" if rows.select((same & bits).mean() > 0.5).item() else "items"
+        flags: list[list[int] | None] = []
         for items, clicks in rows.select("items", "clicks").iter_rows():
             if self.clicks_are == "flags":
-                usable = len(clicks) == len(items) and all(flag in ("0", "1") for flag in clicks)
-                found.append([int(flag) for flag in clicks] if usable else None)
-            elif self.clicks_are == "items":
-                found.append([int(item in clicks) for item in items] if set(clicks) <= set(items) else None)
+                usable, clicked = len(clicks) == len(items) and set(clicks) <= {"0", "1"}, clicks
             else:
-                places = {str(place) for place in range(1, len(items) + 1)}
-                usable = set(clicks) <= places
-                found.append([int(str(place) in clicks) for place in range(1, len(items) + 1)] if usable else None)
-        return pl.Series("clicked", found, pl.List(pl.Int64))
+                able = items if self.clicks_are == "items" else [str(place) for place in range(1, len(items) + 1)]
+                usable, clicked = set(clicks) <= set(able), [each in clicks for each in able]
+            flags.append([int(flag) for flag in clicked] if usable else None)
+        return pl.Series("clicked", flags, pl.List(pl.Int64))

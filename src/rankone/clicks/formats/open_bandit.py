@@ -7,7 +7,7 @@ campaign, and the name of the file ("all", "men", "women") names it.
 from __future__ import annotations
 
 from rankone.clicks.formats.table import Table
-from rankone.clicks.logs.delimited import split_line
+from rankone.clicks.logs.delimited import first_names
 from rankone.clicks.logs.read_report import ReadReport
 from rankone.clicks.logs.source import Source
 
@@ -30,8 +30,7 @@ class OpenBandit(Table):
     @classmethod
     def recognises(cls, head: bytes) -> bool:
         """Look for the columns that no other log has."""
-        fields = split_line(head.split(b"\n", 1)[0].rstrip(b"\r"), ",", "latin-1")
-        return not isinstance(fields, str) and set(fields) >= _COLUMNS
+        return set(first_names(head, ",")) >= _COLUMNS
 
     def fixed_query(self, source: Source, header: list[str], columns: dict[str, str], report: ReadReport) -> str:
         """Name the campaign after the file."""

@@ -146,9 +146,16 @@ class YandexRPC(SessionLog):
         one_of("repeats", repeats, ("separate", "merge"))
         one_of("regions", regions, ("apart", "merge"))
         layout = sessions.Layout(
-            click_fields=4, clicked_item=3, list_fields=6, query=3, region=4, first_item=5,
-            last_list_only=clicks == "last-list", merge_repeats=repeats == "merge", merge_regions=regions == "merge",
-        )  # fmt: skip
+            click_fields=4,
+            clicked_item=3,
+            list_fields=6,
+            query=3,
+            region=4,
+            first_item=5,
+            last_list_only=clicks == "last-list",
+            merge_repeats=repeats == "merge",
+            merge_regions=regions == "merge",
+        )
         super().__init__(layout)
 
     @classmethod

@@ -6,7 +6,7 @@ A row is an impression, or, with a column of impressions, the counts of an item 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import narwhals as nw
 import numpy as np
@@ -17,16 +17,23 @@ from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, as_names
 from rankone.clicks.counts.frames import ONLY_QUERY, add_lists, count_rows
 from rankone.clicks.formats.base import Format
 from rankone.clicks.logs.collector import Collector
-from rankone.clicks.logs.columns import find_columns, pooled
-from rankone.clicks.logs.delimited import batches, guessed_separator, header_fields, split_line
+from rankone.clicks.logs.delimited import batches, first_names, guessed_separator, header_fields
+from rankone.clicks.logs.long_tables import (
+    ABOUT,
+    NO_COUNTS,
+    NO_OUTCOME,
+    NO_PLACE,
+    NO_POSITION,
+    find_columns,
+    missing_texts,
+    pooled,
+)
 from rankone.clicks.logs.read_report import ReadReport
-from rankone.clicks.logs.row_errors import ABOUT, NO_COUNTS, NO_OUTCOME, NO_PLACE, NO_POSITION, missing_texts
-from rankone.clicks.logs.source import LONGEST_LINE, Source
+from rankone.clicks.logs.source import LONGEST_LINE, PARQUET, Source
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from rankone.specs import amount
 
-_PARQUET = b"PAR1"
 _PARQUET_ROWS = 500_000
 ENTRIES = "\x1f"  # stands between the entries of a list column of Parquet
 _IMPRESSIONS = ("impressions", "shown")
@@ -69,9 +76,8 @@ class Table(Format):
         missing: str | Iterable[str] | None = None,
         segment: str | None = None,
     ) -> None:
-        self.segment = segment
         self.query, self.item, self.position, self.clicked, self.list = query, item, position, clicked, list
-        self.impressions = impressions
+        self.impressions, self.segment = impressions, segment
         self._names: bool | None = None  # whether positions are names; the first rows tell
         self.separator, self.encoding = _separator(separator), _encoding(encoding)
         self._missing = missing_texts(missing)
@@ -80,11 +86,10 @@ class Table(Format):
     @classmethod
     def recognises(cls, head: bytes) -> bool:
         """Parquet, or a first line of at least three names."""
-        if head.startswith(_PARQUET):
+        if head.startswith(PARQUET):
             return True
-        header = head.split(b"\n", 1)[0].rstrip(b"\r")
-        fields = split_line(header, guessed_separator(header), "latin-1")
-        return not isinstance(fields, str) and len(fields) >= 3 and not any(field.strip().isdigit() for field in fields)
+        names = first_names(head)
+        return len(names) >= 3 and not any(map(str.isdigit, names))
 
     def fixed_query(self, source: Source, header: list[str], columns: dict[str, str], report: ReadReport) -> str:
         """Name the query of a table without a column of queries, which may be a column that nobody named: say so."""
@@ -112,7 +117,10 @@ class Table(Format):
                     gathered.append(rows)
                     continue
                 rows = rows if rest is None else pl.concat([rest, rows])
-                rows, rest = _without_last_list(rows)
+                if rows.is_empty():
+                    continue
+                runs = _runs(rows)
+                rows, rest = rows.filter(runs != runs[-1]), rows.filter(runs == runs[-1])  # the last list may go on
             self._take(rows, "list" in columns, collector)
         if gathered:
             self._take(pl.concat(gathered).sort("query", "list", maintain_order=True), True, collector)
@@ -123,7 +131,7 @@ class Table(Format):
     def _header(self, source: Source) -> list[str]:
         """Return the names of the columns; none of an empty file."""
         head = source.head(LONGEST_LINE)
-        if head.startswith(_PARQUET):
+        if head.startswith(PARQUET):
             with _whole_parquet(source):
                 return list(pl.read_parquet_schema(source.path))
         if not head:
@@ -152,7 +160,7 @@ class Table(Format):
 
     def _batches(self, source: Source, collector: Collector, columns: dict[str, str]) -> Iterator[pl.DataFrame]:
         names = list(dict.fromkeys(columns.values()))
-        if not source.head().startswith(_PARQUET):
+        if not source.head().startswith(PARQUET):
             yield from batches(source, collector, names, self.separator, self.encoding)
             return
         scan = pl.scan_parquet(source.path, row_index_name="line", row_index_offset=1)
@@ -160,7 +168,8 @@ class Table(Format):
         while True:
             with _whole_parquet(source):
                 batch = scan.select("line", *names).slice(offset, _PARQUET_ROWS).collect()
-                batch = batch.with_columns(_joined(batch))
+                lists = [name for name, kind in batch.schema.items() if isinstance(kind, pl.List)]
+                batch = batch.with_columns(pl.col(lists).list.eval(pl.element().cast(pl.String)).list.join(ENTRIES))
             if batch.is_empty():
                 return
             offset += len(batch)
@@ -173,28 +182,18 @@ class Table(Format):
         texts = batch.select(pl.col("line"), *(pl.col(column).alias(what) for what, column in columns.items()))
         if "query" not in columns:
             texts = texts.with_columns(pl.lit(query).alias("query"))
-        no_list = self._is_missing("list") if "list" in columns else pl.lit(False)
         text = pl.col("position").str.strip_chars()
         if self._names is None and len(texts):
             whole = texts.select(text.cast(pl.Int64, strict=False).is_not_null().mean()).item()
             self._names = "list" not in columns and "segment" not in columns and whole < 0.5
-        if self._names:
-            place, no_place = text, pl.when(self._is_missing("position")).then(pl.lit(NO_PLACE))
-        else:
-            place, inside = text.cast(pl.Int64, strict=False), pl.col("place").is_between(1, MOST_POSITIONS)
-            no_place = pl.when(~inside.fill_null(False)).then(pl.lit(NO_POSITION))
-        rows = texts.with_columns(place.alias("place"), *self._outcomes(columns)).with_columns(
-            pl.when(self._is_missing("query")).then(pl.lit("the query is missing"))
-            .when(self._is_missing("item")).then(pl.lit("the item is missing"))
-            .when(no_list).then(pl.lit("the list is missing"))
-            .when(self._is_missing("segment") if "segment" in columns else False).then(pl.lit("the segment is missing"))
-            .otherwise(no_place)
-            .alias("reason")
-        ).with_columns(
-            pl.when(pl.col("reason").is_null() & pl.col("outcome").is_null())
-            .then(pl.lit(NO_COUNTS if "impressions" in columns else NO_OUTCOME))
-            .otherwise("reason").alias("reason")
-        )  # fmt: skip
+        place = text if self._names else text.cast(pl.Int64, strict=False)
+        inside = pl.col("place").is_between(1, MOST_POSITIONS).fill_null(False)
+        named = [what for what in ("query", "item", "list", "segment") if what in texts.columns]
+        wrong = {f"the {what} is missing": self._is_missing(what) for what in named}
+        wrong |= {NO_PLACE: self._is_missing("position")} if self._names else {NO_POSITION: ~inside}
+        wrong[NO_COUNTS if "impressions" in columns else NO_OUTCOME] = pl.col("outcome").is_null()
+        rows = texts.with_columns(place.alias("place"), *self._outcomes(columns))
+        rows = rows.with_columns(reason=first_reason(wrong))
         shown = [name for name in texts.columns if name != "line"]
         for bad in rows.filter(pl.col("reason").is_not_null()).iter_rows(named=True):
             line = "\t".join("" if bad[name] is None else str(bad[name]) for name in shown)
@@ -277,15 +276,6 @@ class Table(Format):
                 collector.tails.append(tails_of_rows(rows))
 
 
-def _joined(batch: pl.DataFrame) -> list[pl.Expr]:
-    """Write list columns, as tables with one row per list have them, as texts."""
-    return [
-        pl.col(name).list.eval(pl.element().cast(pl.String)).list.join(ENTRIES)
-        for name, kind in batch.schema.items()
-        if isinstance(kind, pl.List)
-    ]
-
-
 def _separator(text: str | None) -> str | None:
     """Return the separator; a tab is hard to type in a shell."""
     named = {"tab": "\t", "\\t": "\t", "": None}.get(text or "", text)
@@ -312,21 +302,12 @@ def _whole_parquet(source: Source) -> Iterator[None]:
         raise InputError(f"{source.path.name} as a whole Parquet file", str(error), "fetch or write it again") from None
 
 
-def _without_last_list(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Split off the rows of the last list, which may go on in the next batch."""
-    if rows.is_empty():
-        return rows, rows
-    runs = _runs(rows)
-    last = runs == runs[-1]
-    return rows.filter(~last), rows.filter(last)
-
-
 def _scattered(rows: pl.DataFrame) -> bool:
     """Whether lists do not stand together: in several places, or every row in a list of its own (sorted otherwise)."""
     if rows.is_empty():
         return False
-    different = rows.select(pl.struct("list", "query").n_unique()).item()
-    runs = rows.select(pl.struct("list", "query").rle_id().last()).item() + 1
+    key = pl.struct("list", "query")
+    different, runs = rows.select(key.n_unique(), runs=key.rle_id().last() + 1).row(0)
     return bool(different != runs or different == rows.height > 1)
 
 
@@ -338,17 +319,17 @@ def _runs(rows: pl.DataFrame) -> pl.Series:
     return runs
 
 
+def first_reason(wrong: Mapping[str, pl.Expr]) -> pl.Expr:
+    """The first of the reasons whose condition holds, null if none does."""
+    return pl.coalesce(*(pl.when(condition).then(pl.lit(reason)) for reason, condition in wrong.items()))
+
+
 def hold_out(
     rows: pl.DataFrame, share: float, most: int, first_list: int, rng: np.random.Generator
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the counts that are left, and the impressions drawn from them, each as a list of its own.
 
-    Args:
-        rows: query, item, position, clicked (clicks) and times (impressions).
-        share: chance of each impression to be drawn.
-        most: draw about this many at most.
-        first_list: number of the first list.
-        rng: source of randomness.
+    `share` is the chance of each impression to be drawn, about `most` are drawn at most.
 
     >>> rows = pl.DataFrame({"query": "q", "item": "a", "position": 1, "clicked": 40, "times": 100})
     >>> kept, drawn = hold_out(rows, 0.5, 1000, 0, np.random.default_rng(0))

@@ -14,8 +14,8 @@ import polars as pl
 
 from rankone.clicks.counts.counter import merged_tails
 from rankone.clicks.counts.counts import MOST_POSITIONS, Counts, merged
+from rankone.clicks.logs.long_tables import hint, reason_text, worst_of
 from rankone.clicks.logs.read_report import ReadReport
-from rankone.clicks.logs.row_errors import hint, reason_text, worst_of
 from rankone.clicks.logs.source import Source
 from rankone.errors import InputError
 from rankone.numerics.arrays import Ints, Mask
@@ -81,9 +81,8 @@ class Collector:
         if source.broken:
             self.report.add("files cut short", 1)
             if self.rules.strict:
-                raise InputError(
-                    f"{source.path.name} whole", source.broken, "fetch the file again, or read without strict"
-                )
+                do = "fetch the file again, or read without strict"
+                raise InputError(f"{source.path.name} whole", source.broken, do)
         self.show_progress(None)
 
     def show_progress(self, source: Source | None) -> None:
@@ -118,7 +117,10 @@ class Collector:
         self._found.setdefault(reason, value)
         if self.rules.quarantine is not None:
             if self._quarantine is None:
-                self._quarantine = _new_quarantine(Path(self.rules.quarantine))
+                with writing(Path(self.rules.quarantine)):
+                    path = Path(self.rules.quarantine)
+                    self._quarantine = path.open("w", encoding="utf-8")
+                self._quarantine.write("file\tline\treason\ttext\n")
             shown = text[:_SHOWN_TEXT].decode("utf-8", "backslashreplace").encode("unicode_escape").decode()
             self._quarantine.write(f"{self._file}\t{line}\t{reason}\t{shown}\n")
         if self.rules.strict:
@@ -146,16 +148,7 @@ class Collector:
     def counts(self) -> Counts:
         """Return all counts taken."""
         if not self._tables:
-            raise InputError(
-                "at least one result list or impression", "none in the log", "check the file and its format"
-            )
+            raise InputError("at least one result list or impression", "none in the log", "check the file and format")
         cells = merged(self._tables)
         self.report.add("cells in several rows", max(self.rows_of_counts - len(cells), 0))
         return Counts(cells, self.report, tails=merged_tails(self.tails))
-
-
-def _new_quarantine(path: Path) -> TextIO:
-    with writing(path):
-        file = path.open("w", encoding="utf-8")
-    file.write("file\tline\treason\ttext\n")
-    return file

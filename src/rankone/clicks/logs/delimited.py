@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks.logs.collector import Collector
-from rankone.clicks.logs.row_errors import NOT_ENCODED
+from rankone.clicks.logs.long_tables import NOT_ENCODED
 from rankone.clicks.logs.source import Block, Oversized, Source
 from rankone.errors import InputError
 
@@ -38,13 +38,20 @@ def split_line(line: bytes, separator: str, encoding: str) -> list[str] | str:
         return "a quote is not closed"
 
 
+def first_names(head: bytes, separator: str | None = None) -> list[str]:
+    """Return the names on the first line of a file; none where it cannot be split."""
+    first = head.split(b"\n", 1)[0].rstrip(b"\r")
+    fields = split_line(first, separator or guessed_separator(first), "latin-1")
+    return [] if isinstance(fields, str) else [field.strip() for field in fields]
+
+
 def header_fields(line: bytes, separator: str, encoding: str) -> list[str]:
     """Return the names in a header."""
-    found = split_line(line, separator, encoding)
-    if isinstance(found, str):
+    fields = split_line(line, separator, encoding)
+    if isinstance(fields, str):
         do = "name the encoding (encoding=latin-1, for example) and the separator (separator=tab, for example)"
-        raise InputError("a header with the names of the columns", found, do)
-    return [name.strip() for name in found]
+        raise InputError("a header with the names of the columns", fields, do)
+    return [name.strip() for name in fields]
 
 
 def batches(
@@ -87,9 +94,7 @@ def _fast_fields(block: Block, header: list[str], separator: str) -> pl.DataFram
     except pl.exceptions.PolarsError:  # not UTF-8
         return None
     fields.columns = _distinct(header)
-    return fields.fill_null("").with_columns(
-        pl.Series("line", np.arange(block.first_line, block.first_line + len(fields)))
-    )
+    return fields.fill_null("").with_columns(line=np.arange(block.first_line, block.first_line + len(fields)))
 
 
 def _slow_fields(block: Block, header: list[str], separator: str, encoding: str, collector: Collector) -> pl.DataFrame:
@@ -107,8 +112,7 @@ def _slow_fields(block: Block, header: list[str], separator: str, encoding: str,
             continue
         collector.report.rows += 1
         collector.bad(number, fields if isinstance(fields, str) else "wrong number of fields", line)
-    names = _distinct(header)
-    table = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+    table = pl.DataFrame(rows, schema=dict.fromkeys(_distinct(header), pl.String), orient="row")
     return table.with_columns(pl.Series("line", lines, dtype=pl.Int64))
 
 

@@ -10,13 +10,15 @@ from rankone.wording.numbers import percent
 
 #: What a reader tallies, in the order of the account.
 TALLIES = {
-    "lists": "result lists", "clicks": "click rows",
+    "lists": "result lists",
+    "clicks": "click rows",
     "clicks repeated": "clicks on an item that was already clicked in its list (one success)",
     "clicks off the list": "clicks on an item that no list of the session shows (ignored)",
     "clicks before any list": "clicks that no list of their session precedes (ignored)",
     "clicks on an earlier list": "clicks attached to an earlier list of the session",
     "lists shown again": "lists with the query and the items of the list before, in one session",
-    "short lists": "lists with fewer items than positions", "long lists": "lists with more items than positions (cut)",
+    "short lists": "lists with fewer items than positions",
+    "long lists": "lists with more items than positions (cut)",
     "empty items": "places of a list without an item (skipped)",
     "lists with gaps": "lists that show an item below a place of which nothing is known",
     "duplicate items": "items that their list already shows (the first place counts)",
@@ -25,10 +27,12 @@ TALLIES = {
     "cells without impressions": "cells that were never shown (left out)",
     "cells in several rows": "rows of a cell that has a row already (added up)",
     "lists without outcomes": "lists of a test period, logged without clicks (ignored)",
-    "lists held out": "lists kept for evaluation", "blank lines": "empty lines (no rows)",
+    "lists held out": "lists kept for evaluation",
+    "blank lines": "empty lines (no rows)",
     "byte order marks": "files that begin with a byte order mark",
-    "files cut short": "compressed files that end early or are damaged", "empty files": "files without a row",
-}  # fmt: skip
+    "files cut short": "compressed files that end early or are damaged",
+    "empty files": "files without a row",
+}
 
 
 _MUCH = 0.01
@@ -39,11 +43,13 @@ _LOSSES = (
     ("clicks before any list", "clicks", "clicks have no list of their session before them", _SORT),
     ("long lists", "lists", "lists have more items than positions are counted and were cut", "raise positions"),
     (
-        "rows beyond the last position", "rows", "rows are at positions below those that count and were ignored",
+        "rows beyond the last position",
+        "rows",
+        "rows are at positions below those that count and were ignored",
         "raise positions",
     ),
     ("duplicate items", "rows", "rows show an item again that their list already shows", "check the column of lists"),
-)  # fmt: skip
+)
 
 
 @dataclasses.dataclass(repr=False)

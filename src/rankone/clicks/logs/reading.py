@@ -6,18 +6,19 @@ import codecs
 import contextlib
 import inspect
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from rankone.clicks.counts.counts import Counts
+from rankone.clicks.counts.counts import Counts, position_number
 from rankone.clicks.formats.base import FORMATS, Format
 from rankone.clicks.formats.table import Table
 from rankone.clicks.logs.collector import Collector, Progress, Rules
-from rankone.clicks.logs.columns import find_columns
 from rankone.clicks.logs.delimited import guessed_separator
-from rankone.clicks.logs.source import Paths, Source, find_files
+from rankone.clicks.logs.long_tables import find_columns
+from rankone.clicks.logs.source import PARQUET, Paths, Source, find_files
 from rankone.errors import InputError
 from rankone.progress import as_progress
 from rankone.specs import number_in
@@ -82,14 +83,11 @@ def read_split(
     rules = Rules(positions, strict, max_bad, quarantine, holdout, holdout_lists, seed, tails)
     collector = _read(paths, format, rules, progress, options)
     if not collector.held_out:
-        raise InputError(
-            "lists to hold out", "none", "use a longer log or a larger holdout, and name the lists of a table"
-        )
+        do = "use a longer log or a larger holdout, and name the lists of a table"
+        raise InputError("lists to hold out", "none", do)
     counts, lists = collector.counts(), pl.concat(collector.held_out)
     if counts.position_names:
-        numbers = {name: index for index, name in enumerate(counts.position_names, 1)}
-        lists = lists.with_columns(pl.col("position").replace_strict(numbers, default=None, return_dtype=pl.Int64))
-        lists = lists.drop_nulls("position")
+        lists = lists.with_columns(position_number(counts.position_names)).drop_nulls("position")
     return counts, lists
 
 
@@ -116,7 +114,7 @@ def read_lists(
     everything = Rules(positions, strict, max_bad, holdout=1.0, holdout_lists=2**62)
     collector = _read(paths, format, everything, progress, options)
     if not collector.held_out:
-        raise InputError("at least one result list or impression", "none in the log", "check the file and its format")
+        raise InputError("at least one result list or impression", "none in the log", "check the file and format")
     return pl.concat(collector.held_out)
 
 
@@ -130,27 +128,22 @@ def _read(
 ) -> Collector:
     sources = [Source(path) for path in find_files(paths)]
     kind = _format_of(sources, format)
-    reader = _made(kind, options)
-    _clear(rules.quarantine, sources)
+    _check_options(options, [*inspect.signature(kind).parameters], kind.name)
+    reader = kind(**options)
+    if rules.quarantine is not None and Path(rules.quarantine).is_file():  # of an earlier reading
+        if any(source.path.samefile(rules.quarantine) for source in sources):
+            got = f"{rules.quarantine}, the log itself"
+            raise InputError("a quarantine file of its own", got, "name another file")
+        Path(rules.quarantine).unlink()
     collector = Collector(rules, sum(source.total_bytes for source in sources), as_progress(progress, "bytes"))
     collector.report.format = kind.name
     with contextlib.closing(collector):
         for source in sources:
             collector.begin(source)
-            rows = reader.read(source, collector)
-            collector.end(source, rows)
+            collector.end(source, reader.read(source, collector))
         reader.finish(collector)
         collector.judge(at_end=True)
     return collector
-
-
-def _clear(quarantine: str | os.PathLike[str] | None, sources: list[Source]) -> None:
-    """Remove the quarantine file of an earlier reading, so that one without bad rows leaves none; never the log."""
-    if quarantine is None or not Path(quarantine).is_file():
-        return
-    if any(source.path.samefile(quarantine) for source in sources):
-        raise InputError("a quarantine file of its own", f"{quarantine}, the log itself", "name another file")
-    Path(quarantine).unlink()
 
 
 def _format_of(sources: list[Source], name: str | None) -> type[Format]:
@@ -165,15 +158,9 @@ def _format_of(sources: list[Source], name: str | None) -> type[Format]:
         if wanted is None and seen:
             wanted = seen[0]
         if wanted is None or not wanted.may_be(head):
-            expected = (
-                f"a log in the format {wanted.name}" if wanted else f"a log in one of {', '.join(FORMATS.known())}"
-            )
-            looks = (
-                f"{source.path.name}, which looks like {seen[0].name}"
-                if seen
-                else f"{source.path.name}, which looks like none"
-            )
-            raise InputError(expected, looks, _remedy(head))
+            expected = f"the format {wanted.name}" if wanted else f"one of {', '.join(FORMATS.known())}"
+            looks = f"{source.path.name}, which looks like {seen[0].name if seen else 'none'}"
+            raise InputError(f"a log in {expected}", looks, _remedy(head))
     if wanted is None:
         raise InputError("at least one result list or impression", "nothing but empty files", "check the path")
     return wanted
@@ -188,16 +175,13 @@ def _remedy(head: bytes) -> str:
     return "name the right format, or convert it to a table with a header"
 
 
-def _made(kind: type[Format], options: dict[str, Any]) -> Format:
-    known = [name for name in inspect.signature(kind.__init__).parameters if name != "self"]
+def _check_options(options: dict[str, Any], known: Sequence[str], whose: str) -> None:
     for name in options:
         if name not in known:
             expected = ", ".join(known) or "no options"
-            raise InputError(f"{expected} as options of {kind.name}", name, "leave it out or correct it")
-    return kind(**options)
+            raise InputError(f"{expected} as options of {whose}", name, "leave it out or correct it")
 
 
-_PARQUET = b"PAR1"
 _OPTIONS = ("query", "item", "position", "clicked", "separator")
 
 
@@ -222,9 +206,7 @@ def log_rows(paths: Paths, format: str | None = None, *, positions: int | None =
             read_lists(paths, format, positions=positions, **options).lazy(),
             {"query": "query", "item": "item", "position": "position", "clicked": "clicked"},
         )
-    for name in options:
-        if name not in _OPTIONS:
-            raise InputError(f"{', '.join(_OPTIONS)} as options of a table's rows", name, "leave it out")
+    _check_options(options, _OPTIONS, "a table's rows")
     frame = _scan(paths, options.get("separator"))
     header = frame.collect_schema().names()
     lower = [name.casefold() for name in header]
@@ -239,7 +221,7 @@ def _scan(paths: Paths, separator: str | None) -> pl.LazyFrame:
     files = find_files(paths)
     heads = [Source(file).head() for file in files]
     try:
-        if all(head.startswith(_PARQUET) for head in heads):
+        if all(head.startswith(PARQUET) for head in heads):
             frame = pl.scan_parquet(files)
         else:
             guessed = guessed_separator(heads[0].split(b"\n", 1)[0].rstrip(b"\r"))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankone.clicks.counts.column_kinds import entries
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.numerics.arrays import Ints
 
@@ -23,17 +24,15 @@ _MOST_DIGITS = 18
 NO_ITEM = -1
 NO_OUTCOMES = -1  # as the query of a list that was logged without clicks
 
-TALLY_NAMES = (
-    "rows", "blank lines", "lists", "clicks", "clicks repeated", "clicks off the list", "clicks before any list",
-    "clicks on an earlier list", "lists shown again", "short lists", "long lists", "empty items", "duplicate items",
-    "lists without outcomes", "lists with gaps",
-)  # fmt: skip
+# Slots of the state: tallies, under their names in the account of the reading, then where the reading is.
+ROWS, BLANK, LISTS, CLICKS, REPEATED, OFF_LIST, BEFORE_ANY, ON_EARLIER = range(8)
+SHOWN_AGAIN, SHORT, LONG, EMPTY, DUPLICATE, WITHOUT_OUTCOMES, GAPS = range(8, 15)
+N_LISTS, FIRST_OPEN, CURRENT_SESSION, STARTED, LINE, N_BAD = range(15, 21)
+TALLY_NAMES = entries("""
+    rows, blank lines, lists, clicks, clicks repeated, clicks off the list, clicks before any list,
+    clicks on an earlier list, lists shown again, short lists, long lists, empty items, duplicate items,
+    lists without outcomes, lists with gaps""")
 N_TALLIES = len(TALLY_NAMES)
-# Places of the state: the tallies, then where the reading is.
-(
-    ROWS, BLANK, LISTS, CLICKS, REPEATED, OFF_LIST, BEFORE_ANY, ON_EARLIER, SHOWN_AGAIN, SHORT, LONG, EMPTY, DUPLICATE,
-    WITHOUT_OUTCOMES, GAPS, N_LISTS, FIRST_OPEN, CURRENT_SESSION, STARTED, LINE, N_BAD,
-) = range(N_TALLIES + 6)  # fmt: skip
 
 REASONS = ("", "wrong number of fields", "unknown kind of row", "a field is not a whole number")
 WRONG_FIELDS, UNKNOWN_KIND, NOT_A_NUMBER = 1, 2, 3
@@ -56,10 +55,13 @@ class Reading(NamedTuple):
 def start_reading(positions: int) -> Reading:
     """Return the state before the first row of a file."""
     return Reading(
-        heads=np.empty((OPEN_LISTS, 4), np.int64), items=np.empty((OPEN_LISTS, positions), np.int64),
-        clicked=np.zeros((OPEN_LISTS, positions), np.uint8), state=np.zeros(N_TALLIES + 6, np.int64),
-        bad=np.empty((_BAD_ROWS, 4), np.int64), fields=np.empty((3, _MOST_FIELDS), np.int64),
-    )  # fmt: skip
+        heads=np.empty((OPEN_LISTS, 4), np.int64),
+        items=np.empty((OPEN_LISTS, positions), np.int64),
+        clicked=np.zeros((OPEN_LISTS, positions), np.uint8),
+        state=np.zeros(N_BAD + 1, np.int64),
+        bad=np.empty((_BAD_ROWS, 4), np.int64),
+        fields=np.empty((3, _MOST_FIELDS), np.int64),
+    )
 
 
 @noalloc

@@ -17,6 +17,7 @@ from rankone.errors import InputError
 
 _BLOCK, _COMPRESSED_BLOCK = 4 << 20, 1 << 18
 LONGEST_LINE = 1 << 20
+PARQUET = b"PAR1"
 _GZIP, _ZSTD, _BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]

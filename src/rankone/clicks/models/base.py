@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, cells_of, summed
+from rankone.clicks.counts.count_arrays import Cells, Lists, cells_of, summed
 from rankone.clicks.counts.counts import Counts
-from rankone.clicks.logs.held_out_lists import Lists
-from rankone.clicks.models.fit_warnings import fit_warnings
 from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats
@@ -22,7 +20,8 @@ from rankone.problems import RankOne
 from rankone.problems.lists import ListProblem
 from rankone.progress import as_progress
 from rankone.registry import Registry
-from rankone.specs import parse_settings, whole_number
+from rankone.specs import amount, parse_settings, whole_number
+from rankone.wording.lists import some_of
 
 if TYPE_CHECKING:
     from rankone.charts.chart import Chart
@@ -67,9 +66,7 @@ class ClickModel(Shown):
     def fit(self, counts: Counts, *, progress: FitProgress | bool | None = None) -> Self:
         """Learn from counts; returns the model itself."""
         if not isinstance(counts, Counts):
-            raise InputError(
-                "counts", type(counts).__name__, "make them with rankone.clicks.count or rankone.clicks.read"
-            )
+            raise InputError("counts", type(counts).__name__, "make them with rankone.clicks.count or .read")
         self.position_names_ = counts.position_names
         self.cells_: Cells = cells_of(counts, self.min_impressions, self.needs_lists)
         self.item_attraction_: Floats = np.zeros(0)
@@ -155,6 +152,12 @@ class ClickModel(Shown):
         starts = self.cells_.query_items[:-1]
         return np.add.reduceat(values * shown, starts) / np.add.reduceat(shown, starts)
 
+    def of_lists(self, lists: Lists, numbers: Floats | None = None) -> Floats:
+        """Take numbers of items (attractions by default) to lists; an item that was not fitted is a typical one."""
+        numbers = self.item_attraction_ if numbers is None else numbers
+        typical = self.typical_attraction(numbers)[lists.query][:, None]
+        return np.where(lists.item >= 0, numbers[lists.item], typical)
+
     @property
     def n_parameters_(self) -> int:
         """How many numbers were learned: one per item, unless the model says otherwise."""
@@ -164,9 +167,11 @@ class ClickModel(Shown):
     def summary(self) -> pl.DataFrame:
         """One row per query: what was seen and what was learned."""
         self._check_fitted()
-        return self.cells_.items.group_by("query", maintain_order=True).agg(
-            pl.len().alias("items"), pl.col("impressions", "clicks").sum()
-        ).with_columns(attraction=self.typical_attraction())  # fmt: skip
+        return (
+            self.cells_.items.group_by("query", maintain_order=True)
+            .agg(pl.len().alias("items"), pl.col("impressions", "clicks").sum())
+            .with_columns(attraction=self.typical_attraction())
+        )
 
     def overview(self) -> pl.DataFrame:
         """One row per query, the most frequent first: the summary, and what the data support of it."""
@@ -174,13 +179,12 @@ class ClickModel(Shown):
 
     def warnings(self) -> list[str]:
         """Say which queries should not be trusted, and why."""
-        return fit_warnings(self.overview())
+        return _warnings(self.overview())
 
     def problem(self, query: str | int) -> RankOne:
         """Return the query as a problem, if the click probabilities of the model are a product."""
-        raise InputError(
-            "a model whose click probabilities are item times position", self.name, "fit PBM() to get a rank-1 problem"
-        )
+        expected = "a model whose click probabilities are item times position"
+        raise InputError(expected, self.name, "fit PBM() to get a rank-1 problem")
 
     @property
     def has_world(self) -> bool:
@@ -203,9 +207,8 @@ class ClickModel(Shown):
 
     def _as_list(self, query: int, items: slice, positions: int, named: dict[str, Any]) -> ListProblem:
         """Return the world of some items and positions; `named` are the names to pass on."""
-        raise InputError(
-            "a model of how lists are read", self.name, "fit one of pbm, cascade, dcm, sdbn and ubm to get such a world"
-        )
+        do = "fit one of pbm, cascade, dcm, sdbn and ubm to get such a world"
+        raise InputError("a model of how lists are read", self.name, do)
 
     def _query_number(self, query: str | int) -> int:
         """Number of a query that was fitted."""
@@ -241,6 +244,14 @@ def parameters(kind: type[ClickModel]) -> list[str]:
     return [field.name for field in dataclasses.fields(kind) if field.init]
 
 
+def check_prior(prior: tuple[float, float]) -> tuple[float, float]:
+    """Return pseudo-counts (clicks, impressions) that make sense."""
+    clicks, impressions = (float(value) for value in prior)
+    if not 0.0 <= clicks <= impressions:
+        raise InputError("a prior of pseudo-counts 0 <= clicks <= impressions", prior, "try prior=(1, 2)")
+    return clicks, impressions
+
+
 def smoothed_share(successes: Floats, trials: Floats, prior: tuple[float, float]) -> Floats:
     """Share of successes with pseudo-counts (successes, trials) added; 0.5 where there is nothing at all."""
     top, bottom = successes + prior[0], trials + prior[1]
@@ -256,3 +267,51 @@ def per_item(cells: Cells, numbers: Floats, mask: Any = None) -> Floats:
 def per_position(cells: Cells, numbers: Floats) -> Floats:
     """Sum a number of the cells over each position."""
     return summed(cells.position, numbers, cells.n_positions)
+
+
+def _warnings(summary: pl.DataFrame) -> list[str]:
+    """Say which queries of an overview should not be trusted, and why."""
+    clicked = pl.col("clicks") > 0
+    where = {
+        "too_little_data": clicked & pl.col("too_little_data") if "too_little_data" in summary.columns else False,
+        "silent": ~clicked,
+        "apart": pl.col("components") > 1 if "components" in summary.columns else False,
+    }
+    texts = {
+        "too_little_data": "too little data in {}: every other item may be as good as the one in the table, or its "
+        "click rate is known to no more than a factor of 3; take longer logs, the model pbm:examination=shared, or a "
+        "live experiment",
+        "silent": "not a single click in {}: nothing can be learned there; check the column of clicks",
+        "apart": "positions that no item connects in {} (components above 1): what is in two components cannot be "
+        "compared, so beware of the best pair; the model pbm:examination=shared connects them",
+    }
+    warnings = _another_is_fitted(summary) if "supported_rate" in summary.columns else []
+    for what, condition in where.items():
+        queries = summary.filter(condition)["query"].to_list()
+        if queries:
+            warnings.append(texts[what].format(_some(queries, len(summary))))
+    return warnings
+
+
+def _another_is_fitted(summary: pl.DataFrame) -> list[str]:
+    """Say where the highest fitted rate is another pair's than the one that the data support, and by how much."""
+    same = (pl.col("best_item") == pl.col("supported_item")) & (pl.col("best_position") == pl.col("supported_position"))
+    other = summary.filter(~same & (pl.col("clicks") > 0))
+    if other.is_empty():
+        return []
+    row = other.row(0, named=True)
+    seen = f"{row['pair_clicks']:,} of {amount(row['pair_impressions'], 'impression')}"
+    unseen = other.filter(pair_impressions=0).height
+    never = f", never shown in {unseen:,} of them" if unseen and len(other) > 1 else ""
+    return [
+        f"the highest fitted click rate is another pair's in {_some(other['query'].to_list(), len(summary))}{never}: "
+        f"in {row['query']} item {row['best_item']} at position {row['best_position']}, "
+        f"{row['best_click_rate']:.2g} ({row['best_low']:.2g} to {row['best_high']:.2g}; clicked {seen}), against "
+        f"{row['supported_rate']:.2g} ({row['supported_low']:.2g} to {row['supported_high']:.2g}) of the pair in the "
+        "table; the table has the pair with the highest lower bound, which is what the data support"
+    ]
+
+
+def _some(queries: list[str], total: int) -> str:
+    """Name a few of some queries."""
+    return f"query {queries[0]}" if len(queries) == 1 else f"{len(queries):,} of {total:,} queries ({some_of(queries)})"

@@ -15,20 +15,20 @@ wherever readers go on and find nothing.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import math
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, summed
-from rankone.clicks.logs.held_out_lists import Lists
-from rankone.clicks.models.base import ClickModel, FitProgress, per_item, smoothed_share
-from rankone.clicks.models.pbm import check_prior
+from rankone.clicks.counts.count_arrays import Cells, Lists, summed
+from rankone.clicks.models.base import ClickModel, FitProgress, check_prior, per_item, per_position, smoothed_share
+from rankone.clicks.models.fitting.em import run_em
 from rankone.errors import InputError
 from rankone.numerics.arrays import Floats, Ints
 from rankone.specs import one_of
-
-_LEAST = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +55,10 @@ class Tails:
         inside = self.tail >= 0
         return summed(self.tail[inside], numbers[inside], len(self.clicks))
 
+    def of_last_item(self, numbers: Floats) -> Floats:
+        """Take numbers of items to the items clicked last; 0.5 where there is none."""
+        return np.where(self.last_item >= 0, numbers[self.last_item], 0.5)
+
     def per_last_item(self, numbers: Floats) -> Floats:
         """Sum numbers of tails over the items clicked last."""
         inside = self.last_item >= 0
@@ -79,11 +83,16 @@ def tails_of(table: pl.DataFrame, cells: Cells) -> Tails:
     silent = summed(tail[unclicked], np.broadcast_to(times[:, None], tail.shape)[unclicked], cells.n_items)
     went_on = cells.clicks - cells.last_clicks
     return Tails(
-        tail=tail, shown=(tail >= 0).astype(float),
-        last_item=last["number"].fill_null(-1).to_numpy(), last_position=position, times=times,
-        clicks=per_item(cells, cells.clicks), certain=np.maximum(per_item(cells, cells.examined) - silent, 0.0),
-        went_on=per_item(cells, went_on), went_on_at=summed(cells.position, went_on, cells.n_positions),
-    )  # fmt: skip
+        tail,
+        (tail >= 0).astype(float),
+        last["number"].fill_null(-1).to_numpy(),
+        position,
+        times,
+        clicks=per_item(cells, cells.clicks),
+        certain=np.maximum(per_item(cells, cells.examined) - silent, 0.0),
+        went_on=per_item(cells, went_on),
+        went_on_at=per_position(cells, went_on),
+    )
 
 
 def read_on(tails: Tails, attraction: Floats, go_on: Floats, after_skip: float) -> tuple[Floats, Floats]:
@@ -105,44 +114,10 @@ def read_on(tails: Tails, attraction: Floats, go_on: Floats, after_skip: float) 
     return chance, examined
 
 
-def climb(
-    start: Floats, step: Callable[[Floats], tuple[Floats, float]], tolerance: float, most: int
-) -> tuple[Floats, list[float], bool]:
-    """Repeat EM steps, extrapolated (SQUAREM on the logits, kept where the likelihood rises), until a step gains less
-    than `tolerance` nats, three times running.
-
-    `step` returns the next parameters and the objective at those given.
-    """
-    here, values, slow = start, [], 0
-    for _ in range(most):
-        one, value = step(here)
-        two, value_one = step(one)
-        first, change = _logit(one) - _logit(here), _logit(two) - 2.0 * _logit(one) + _logit(here)
-        size = max(1.0, float(np.sqrt((first**2).sum() / max((change**2).sum(), 1e-300))))
-        far = _expit(_logit(here) + 2.0 * size * first + size * size * change)
-        settled, value_far = step(far)
-        values.append(value)
-        gain = max(value_far, value_one) - value
-        here = settled if value_far >= value_one else two
-        slow = slow + 1 if gain < tolerance else 0
-        if slow == 3:
-            values.append(step(here)[1])
-            return here, values, True
-    values.append(step(here)[1])
-    return here, values, False
-
-
-def _logit(chances: Floats) -> Floats:
-    kept = np.clip(chances, _LEAST, 1.0 - _LEAST)
-    return np.log(kept / (1.0 - kept))
-
-
-def _expit(values: Floats) -> Floats:
-    return np.clip(1.0 / (1.0 + np.exp(-np.clip(values, -30.0, 30.0))), _LEAST, 1.0 - _LEAST)
-
-
 METHODS = ("auto", "likelihood", "closed")
 _TOLERANCE, _MOST = 1e-7, 2_000
+#: Takes a number of every item to those that are meant: of the items clicked last, or of the items of lists.
+OfItems = Callable[[Floats], Floats]
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -154,13 +129,14 @@ class BrowsingModel(ClickModel):
         method: "likelihood" for maximum likelihood, which needs the tails of lists in the counts; "closed" for the
             closed form of the literature; "auto" for the first where the counts have tails (`method_` says so).
 
-    A subclass names its parameters: attractions come first, then those of `_start`. `_chances` turns them into the
-    chance to go on after a click of each tail and after a skip, `_next` averages.
+    A subclass has parameters beside attraction, `_others`: `_closed` estimates them in closed form, `_after_click` and
+    `_after_skip` turn them into chances to go on, and `_next` averages.
     """
 
     needs_lists = True
     read_as = "dcm"
     uses_tails = True
+    by_position: ClassVar[bool] = False  # the chance to go on after a click is one of the position, not of the item
 
     prior: tuple[float, float] = (1.0, 2.0)
     method: str = "auto"
@@ -169,30 +145,35 @@ class BrowsingModel(ClickModel):
         """Estimate attraction and what follows a click."""
         one_of("method", self.method, METHODS)
         prior = check_prior(self.prior)
-        self.method_ = (
-            "closed" if self.method == "closed" or (self.method == "auto" and self._tails is None) else "likelihood"
-        )
+        closed = self.method == "closed" or (self.method == "auto" and self._tails is None)
+        self.method_ = "closed" if closed else "likelihood"
         self.item_attraction_ = smoothed_share(per_item(cells, cells.clicks), per_item(cells, cells.examined), prior)
-        self._learn_closed(cells, prior)
-        if self.method_ == "closed":
+        self._others = self._closed(cells, prior)
+        if closed:
             return
         if self._tails is None:
-            raise InputError(
-                "counts with the tails of their lists", "counts without", "read with tails=True, or method='closed'"
-            )
-        tails = tails_of(self._tails, cells)
-        size = cells.n_items
+            do = "read with tails=True, or method='closed'"
+            raise InputError("counts with the tails of their lists", "counts without", do)
+        tails, size = tails_of(self._tails, cells), cells.n_items
 
         def step(values: Floats) -> tuple[Floats, float]:
-            after_click, after_skip = self._chances(tails, values[:size], values[size:])
-            chance, examined = read_on(tails, values[:size], after_click, after_skip)
-            return self._next(tails, values, examined, prior), self._objective(tails, values, chance, prior)
+            going_on = self._after_click(values[:size], values[size:], tails.of_last_item, tails.last_position - 1)
+            after_click = np.where(tails.last_position > 0, going_on, 1.0)
+            chance, examined = read_on(tails, values[:size], after_click, self._after_skip(values[size:]))
+            others = self._next(tails, values, examined, prior)
+            return others, self._objective(tails, values, chance, prior)
 
-        start = np.clip(np.concatenate([self.item_attraction_, self._start(cells)]), 1e-3, 1.0 - 1e-3)
-        values, trace, self.converged_ = climb(start, step, _TOLERANCE, _MOST)
-        self.n_iter_, self.log_likelihoods_ = len(trace) - 1, np.array(trace)
-        self.item_attraction_ = values[:size]
-        self._take(values[size:])
+        start = np.clip(np.concatenate([self.item_attraction_, self._start()]), 1e-3, 1.0 - 1e-3)
+        values, self.log_likelihoods_, self.converged_ = run_em(
+            start, step, lambda old, new, gain: gain, _TOLERANCE, _MOST, patience=3, progress=progress
+        )
+        self.n_iter_ = len(self.log_likelihoods_) - 1
+        self.item_attraction_, self._others = values[:size], values[size:]
+
+    @property
+    def n_parameters_(self) -> int:
+        """Items, and what tells whether the user goes on."""
+        return super().n_parameters_ + len(self._others)
 
     def _attraction_step(self, tails: Tails, examined: Floats, prior: tuple[float, float]) -> Floats:
         """Average attraction over all examined impressions, those of tails by their chances."""
@@ -201,46 +182,42 @@ class BrowsingModel(ClickModel):
 
     def _objective(self, tails: Tails, values: Floats, chance: Floats, prior: tuple[float, float]) -> float:
         """Log-likelihood, and the logarithm of the prior."""
-        a = values[: len(tails.clicks)]
+        a, others = values[: len(tails.clicks)], values[len(tails.clicks) :]
         total = float((tails.clicks * np.log(a) + (tails.certain - tails.clicks) * np.log1p(-a)).sum())
-        total += float((tails.times * np.log(chance)).sum()) + self._of_going_on(tails, values)
+        went_on = tails.went_on_at if self.by_position else tails.went_on  # clicks that were not the last
+        on = self._after_click(a, others, lambda numbers: numbers, np.arange(len(went_on)))
+        total += float((tails.times * np.log(chance)).sum()) + float((went_on * np.log(on)).sum())
+        total += skips_above(tails) * math.log(self._after_skip(others))
         return total + float((prior[0] * np.log(values) + (prior[1] - prior[0]) * np.log1p(-values)).sum())
 
-    def _learn_closed(self, cells: Cells, prior: tuple[float, float]) -> None:
-        """Estimate the probability to go on after a click in closed form; a start where there is none."""
-        raise TypeError(f"{type(self).__name__} must define _learn_closed(cells, prior)")
+    def _closed(self, cells: Cells, prior: tuple[float, float]) -> Floats:
+        """Estimate the parameters beside attraction in closed form."""
+        raise TypeError(f"{type(self).__name__} must define _closed(cells, prior)")
 
-    def _start(self, cells: Cells) -> Floats:
-        """Parameters beside attraction, to begin with."""
-        raise TypeError(f"{type(self).__name__} must define _start(cells)")
+    def _start(self) -> Floats:
+        """Parameters beside attraction to begin EM with."""
+        return self._others
 
-    def _take(self, values: Floats) -> None:
-        """Keep the parameters beside attraction."""
-        raise TypeError(f"{type(self).__name__} must define _take(values)")
+    def _after_click(self, attraction: Floats, others: Floats, of_items: OfItems, position: Ints) -> Floats:
+        """Chance to go on after a click on some items, at some positions (from 0)."""
+        raise TypeError(f"{type(self).__name__} must define _after_click(attraction, others, of_items, position)")
 
-    def _chances(self, tails: Tails, attraction: Floats, others: Floats) -> tuple[Floats, float]:
-        """Chance to go on to each tail (1 where there was no click), and to go on after a skip."""
-        raise TypeError(f"{type(self).__name__} must define _chances(tails, attraction, others)")
+    def _after_skip(self, others: Floats) -> float:
+        """Chance to go on after a skip."""
+        return 1.0
 
     def _next(self, tails: Tails, values: Floats, examined: Floats, prior: tuple[float, float]) -> Floats:
         """All parameters after one step of EM."""
         raise TypeError(f"{type(self).__name__} must define _next(tails, values, examined, prior)")
 
-    def _of_going_on(self, tails: Tails, values: Floats) -> float:
-        """Part of the log-likelihood that is known: going on after the clicks and skips above the last click."""
-        raise TypeError(f"{type(self).__name__} must define _of_going_on(tails, values)")
-
     def _going_on(self, lists: Lists) -> Floats:
-        """Probability to go on after a click, for each list and position."""
-        raise TypeError(f"{type(self).__name__} must define _going_on(lists)")
-
-    def _after_skip(self) -> float:
-        """Probability to go on after a skip."""
-        return 1.0
+        """Chance to go on after a click, for each list and position."""
+        own, places = functools.partial(self.of_lists, lists), np.arange(lists.shown.shape[1])
+        return np.broadcast_to(self._after_click(self.item_attraction_, self._others, own, places), lists.shown.shape)
 
     def chances(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
         """Carry the probability that a position is examined down the list, given the clicks above and not."""
-        going_on, after_skip = self._going_on(lists), self._after_skip()
+        going_on, after_skip = self._going_on(lists), self._after_skip(self._others)
         conditional, marginal = np.empty_like(attraction), np.empty_like(attraction)
         given = np.ones(len(attraction))  # P(examined | clicks above)
         free = np.ones(len(attraction))  # P(examined)

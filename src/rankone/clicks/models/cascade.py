@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rankone.clicks.counts.count_arrays import Cells
-from rankone.clicks.logs.held_out_lists import Lists
-from rankone.clicks.models.base import ClickModel, FitProgress, per_item, smoothed_share
-from rankone.clicks.models.pbm import check_prior
+from rankone.clicks.counts.count_arrays import Cells, Lists
+from rankone.clicks.models.base import ClickModel, FitProgress, check_prior, per_item, smoothed_share
 from rankone.numerics.arrays import Floats
 from rankone.problems import lists
 

@@ -11,10 +11,9 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks.counts.count_arrays import Cells
-from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import smoothed_share
-from rankone.clicks.models.browsing import BrowsingModel, Tails, skips_above
-from rankone.numerics.arrays import Floats
+from rankone.clicks.models.browsing import BrowsingModel, OfItems, Tails, skips_above
+from rankone.numerics.arrays import Floats, Ints
 
 
 class CCM(BrowsingModel):
@@ -23,30 +22,24 @@ class CCM(BrowsingModel):
     name = "ccm"
     title = "click chain model"
 
-    def _learn_closed(self, cells: Cells, prior: tuple[float, float]) -> None:
-        self._alphas = np.ones(3)
+    def _closed(self, cells: Cells, prior: tuple[float, float]) -> Floats:
+        return np.ones(3)
 
-    def _start(self, cells: Cells) -> Floats:
+    def _start(self) -> Floats:
         return np.array([0.9, 0.7, 0.4])
-
-    @property
-    def n_parameters_(self) -> int:
-        """Items, and three chances to go on."""
-        return super().n_parameters_ + 3
-
-    def _take(self, values: Floats) -> None:
-        self._alphas = values
 
     @property
     def alphas_(self) -> pl.DataFrame:
         """One row: chance to go on after a skip, after a click on a useless item, and on one that satisfies."""
         self._check_fitted()
-        return pl.DataFrame({f"alpha{index}": [value] for index, value in enumerate(self._alphas.tolist(), 1)})
+        return pl.DataFrame({f"alpha{index}": [value] for index, value in enumerate(self._others.tolist(), 1)})
 
-    def _chances(self, tails: Tails, attraction: Floats, others: Floats) -> tuple[Floats, float]:
-        a = np.where(tails.last_item >= 0, attraction[tails.last_item], 0.5)
-        on = others[1] * (1.0 - a) + others[2] * a
-        return np.where(tails.last_position > 0, on, 1.0), float(others[0])
+    def _after_click(self, attraction: Floats, others: Floats, of_items: OfItems, position: Ints) -> Floats:
+        a = of_items(attraction)
+        return others[1] * (1.0 - a) + others[2] * a
+
+    def _after_skip(self, others: Floats) -> float:
+        return float(others[0])
 
     def _next(self, tails: Tails, values: Floats, examined: Floats, prior: tuple[float, float]) -> Floats:
         a, (_, low, high) = values[:-3], values[-3:]
@@ -65,16 +58,3 @@ class CCM(BrowsingModel):
         unpleased = float((went * (1.0 - pleased_on) + left * (1.0 - pleased_left)).sum())
         alphas = smoothed_share(np.array(tops), np.array([skipped, unpleased, float(pleased.sum())]), prior)
         return np.concatenate([attraction, alphas])
-
-    def _of_going_on(self, tails: Tails, values: Floats) -> float:
-        a, (skip, low, high) = values[:-3], values[-3:]
-        steps = float((tails.went_on * np.log(low * (1.0 - a) + high * a)).sum())
-        return steps + skips_above(tails) * float(np.log(skip))
-
-    def _going_on(self, lists: Lists) -> Floats:
-        typical = self.typical_attraction()[lists.query][:, None]
-        a = np.where(lists.item >= 0, self.item_attraction_[lists.item], typical)
-        return self._alphas[1] * (1.0 - a) + self._alphas[2] * a
-
-    def _after_skip(self) -> float:
-        return float(self._alphas[0])

@@ -9,12 +9,11 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks.counts.count_arrays import Cells
-from rankone.clicks.models.base import ClickModel, FitProgress, per_item, per_position, smoothed_share
+from rankone.clicks.models.base import ClickModel, FitProgress, check_prior, per_item, per_position, smoothed_share
 from rankone.clicks.models.fitting.intervals import binomial_ends, check_counts, with_ends
-from rankone.clicks.models.pbm import check_prior
 from rankone.clicks.models.product import ProductModel
 from rankone.errors import InputError
-from rankone.numerics.arrays import Floats
+from rankone.numerics.arrays import Floats, Ints
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -66,22 +65,12 @@ class CTRModel(ProductModel):
     def _examination_intervals(self, level: float = 0.95) -> pl.DataFrame:
         return self.intervals(level)[1]
 
-    def rates(self, query: str | int, level: float = 0.95) -> pl.DataFrame:
-        """As of every product, but the intervals are those of the shares that the rates are."""
-        number, cells = self._query_number(query), self.cells_
+    def _rate_ends(self, query: int, item: Ints, place: Ints, level: float) -> tuple[Floats, Floats]:
+        """Rates are shares, and so are their intervals: of the two factors one is 1."""
         items, places = self.intervals(level)
-        first, last = cells.query_items[number : number + 2]
-        own = slice(int(cells.item_cells[first]), int(cells.item_cells[last]))
-        item, place = cells.item[own], cells.position[own]
         row = np.searchsorted(places["position"].to_numpy(), place + 1)
-        ends = {end: items[end].to_numpy()[item] * places[end].to_numpy()[row] for end in ("low", "high")}  # one is 1
-        return pl.DataFrame(
-            {
-                "item": cells.items["item"].gather(item), "position": place + 1,
-                "impressions": cells.impressions[own].astype(np.int64), "clicks": cells.clicks[own].astype(np.int64),
-                "rate": self.item_attraction_[item] * self.curves_[0, place], **ends,
-            }
-        )  # fmt: skip
+        low, high = (items[end].to_numpy()[item] * places[end].to_numpy()[row] for end in ("low", "high"))
+        return low, high
 
     def overview(self) -> pl.DataFrame:
         """One row per query, the most frequent first."""

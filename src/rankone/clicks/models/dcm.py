@@ -13,10 +13,9 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks.counts.count_arrays import Cells, summed
-from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import per_position, smoothed_share
-from rankone.clicks.models.browsing import BrowsingModel, Tails
-from rankone.numerics.arrays import Floats
+from rankone.clicks.models.browsing import BrowsingModel, OfItems, Tails
+from rankone.numerics.arrays import Floats, Ints
 from rankone.problems import lists
 
 
@@ -25,25 +24,20 @@ class DCM(BrowsingModel):
 
     name = "dcm"
     title = "dependent click model"
+    by_position = True
 
-    def _learn_closed(self, cells: Cells, prior: tuple[float, float]) -> None:
+    def _closed(self, cells: Cells, prior: tuple[float, float]) -> Floats:
         """Share of clicks that are not the last, per position."""
         clicks = per_position(cells, cells.clicks)
-        self._continuation = smoothed_share(clicks - per_position(cells, cells.last_clicks), clicks, prior)
-
-    def _start(self, cells: Cells) -> Floats:
-        return self._continuation
+        return smoothed_share(clicks - per_position(cells, cells.last_clicks), clicks, prior)
 
     @property
     def n_parameters_(self) -> int:
         """Items, and a chance to go on at every position but the last."""
-        return super().n_parameters_ + len(self._continuation) - 1
+        return super().n_parameters_ - 1
 
-    def _take(self, values: Floats) -> None:
-        self._continuation = values
-
-    def _chances(self, tails: Tails, attraction: Floats, others: Floats) -> tuple[Floats, float]:
-        return np.where(tails.last_position > 0, others[tails.last_position - 1], 1.0), 1.0
+    def _after_click(self, attraction: Floats, others: Floats, of_items: OfItems, position: Ints) -> Floats:
+        return others[position]
 
     def _next(self, tails: Tails, values: Floats, examined: Floats, prior: tuple[float, float]) -> Floats:
         seen = tails.times * tails.clicked
@@ -52,19 +46,12 @@ class DCM(BrowsingModel):
         going_on = smoothed_share(on, tails.went_on_at + summed(place, seen, size), prior)
         return np.concatenate([self._attraction_step(tails, examined, prior), going_on])
 
-    def _of_going_on(self, tails: Tails, values: Floats) -> float:
-        return float((tails.went_on_at * np.log(values[len(tails.clicks) :])).sum())
-
     @property
     def continuation_(self) -> pl.DataFrame:
         """One row per position: probability to go on after a click there."""
         self._check_fitted()
-        return pl.DataFrame({"position": np.arange(1, len(self._continuation) + 1), "continuation": self._continuation})
+        return pl.DataFrame({"position": np.arange(1, len(self._others) + 1), "continuation": self._others})
 
     def _as_list(self, query: int, items: slice, positions: int, named: dict[str, Any]) -> lists.DCM:
-        leaves = np.clip(1.0 - self._continuation[:positions], 1e-6, 1.0)  # a position that nobody leaves is no world
+        leaves = np.clip(1.0 - self._others[:positions], 1e-6, 1.0)  # a position that nobody leaves is no world
         return lists.DCM(self.item_attraction_[items], leaves, **named)
-
-    def _going_on(self, lists: Lists) -> Floats:
-        """Per position, whatever the list."""
-        return np.broadcast_to(self._continuation, lists.shown.shape)

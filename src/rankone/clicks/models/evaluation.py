@@ -13,23 +13,19 @@ difference) the one with the fewest parameters is chosen.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.counts import Counts, as_names
+from rankone.clicks.counts.count_arrays import check_columns, lists_of, matrices, numbered
+from rankone.clicks.counts.counts import Counts, as_names, position_number
 from rankone.clicks.counts.frames import known_frame, to_polars
-from rankone.clicks.logs.held_out_lists import lists_of, matrices, numbered
 from rankone.clicks.models.base import MODELS, ClickModel, FitProgress, as_model, parameters
-from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats
 from rankone.progress import as_progress
-
-if TYPE_CHECKING:
-    from rankone.clicks.models.base import ClickModel
 
 _KEPT_OFF = 1e-6
 CLEARLY = 2.0  # standard errors
@@ -65,19 +61,21 @@ def _scores(model: ClickModel, lists: Any) -> tuple[Evaluation, Floats]:
     """Score a model; also the log-likelihood of each list."""
     cells = model.cells_
     held_out = lists_of(lists, cells, cells.n_positions)
-    typical = model.typical_attraction()[held_out.query][:, None]
-    attraction = np.where(held_out.item >= 0, model.item_attraction_[held_out.item], typical)
-    conditional, marginal = model.chances(held_out, attraction)
+    conditional, marginal = model.chances(held_out, model.of_lists(held_out))
     shown = held_out.shown
     per_list = np.where(shown, np.log(_chance(conditional, held_out.clicked)), 0.0).sum(axis=1) / shown.sum(axis=1)
     seen = shown.sum(axis=0)
     bits = np.where(shown, np.log2(_chance(marginal, held_out.clicked)), 0.0).sum(axis=0)
     by_rank = np.where(seen > 0, 2.0 ** (-bits / np.maximum(seen, 1)), np.nan)
     scores = Evaluation(
-        model=model.name, log_likelihood=float(per_list.mean()),
-        log_likelihood_se=float(per_list.std() / np.sqrt(len(per_list))), perplexity=float(np.nanmean(by_rank)),
-        perplexity_by_rank=by_rank, lists=len(per_list), lists_left_out=held_out.left_out,
-    )  # fmt: skip
+        model=model.name,
+        log_likelihood=float(per_list.mean()),
+        log_likelihood_se=float(per_list.std() / np.sqrt(len(per_list))),
+        perplexity=float(np.nanmean(by_rank)),
+        perplexity_by_rank=by_rank,
+        lists=len(per_list),
+        lists_left_out=held_out.left_out,
+    )
     return scores, per_list
 
 
@@ -113,17 +111,15 @@ def compare_models(
             | {"parameters": chosen.n_parameters_, "perplexity": scores.perplexity}
             | {f"rank {rank}": value for rank, value in enumerate(scores.perplexity_by_rank, 1)}
             | {"lists": scores.lists, "left_out": scores.lists_left_out}
-        )  # fmt: skip
+        )
     table = pl.DataFrame(rows).sort("log_likelihood", descending=True)
     behind, errors = zip(*(_difference(each[table["model"][0]], each[model]) for model in table["model"]), strict=True)
     close = np.array([gap <= CLEARLY * error for gap, error in zip(behind, errors, strict=True)])
     smallest = int(np.where(close, table["parameters"].to_numpy(), np.inf).argmin())
     more = {"behind": pl.Series(behind), "behind_se": pl.Series(errors)}
-    return table.with_columns(**more, chosen=pl.int_range(table.height) == smallest).select(
-        "model", "log_likelihood", "se", "behind", "behind_se", "chosen", "parameters", pl.exclude(
-            "model", "log_likelihood", "se", "behind", "behind_se", "chosen", "parameters"
-        ),
-    )  # fmt: skip
+    first = ["model", "log_likelihood", "se", "behind", "behind_se", "chosen", "parameters"]
+    table = table.with_columns(**more, chosen=pl.int_range(table.height) == smallest)
+    return table.select(*first, pl.exclude(first))
 
 
 def _difference(best: Floats, other: Floats) -> tuple[float, float]:
@@ -148,39 +144,23 @@ def _chance(probability: Floats, clicked: Any) -> Floats:
     return np.where(clicked, kept, 1.0 - kept)
 
 
-NEEDED = ["list", "query", "item", "position"]
-
-
 def predicted(model: ClickModel, frame: Any) -> pl.DataFrame:
     """Return the rows with the columns click_probability and, where clicks are known, given_clicks_above."""
     table = to_polars(known_frame(frame))
-    for column in NEEDED:
-        if column not in table.columns:
-            raise InputError(f"the columns {', '.join(NEEDED)}", f"no '{column}'", "rename the columns of the lists")
+    check_columns(table, "list", "query", "item", "position")
     cells, with_clicks = model.cells_, "clicked" in table.columns
     rows = table.select(
         pl.int_range(pl.len()).alias("row"),
         "list",
         *as_names(table.schema, ["query", "item"]),
-        _place(table, model.position_names_),
+        position_number(model.position_names_),
         (pl.col("clicked").cast(pl.Int64) if with_clicks else pl.lit(0)).alias("clicked"),
     ).filter(pl.col("position").is_between(1, cells.n_positions))
     rows = numbered(rows, cells)
     found = np.full((2, table.height), np.nan)
     if rows.height:
         lists, place = matrices(rows, cells.n_positions)
-        typical = model.typical_attraction()[lists.query][:, None]
-        attraction = np.where(lists.item >= 0, model.item_attraction_[lists.item], typical)
-        given, alone = model.chances(lists, attraction)
+        given, alone = model.chances(lists, model.of_lists(lists))
         found[:, rows["row"].to_numpy()] = alone[place], given[place]
     added = {"click_probability": found[0]} | ({"given_clicks_above": found[1]} if with_clicks else {})
     return table.with_columns(**{name: pl.Series(values).fill_nan(None) for name, values in added.items()})
-
-
-def _place(table: pl.DataFrame, names: Sequence[str]) -> pl.Expr:
-    """The position as a number, by its name where positions have names; what is neither is missing."""
-    if names:
-        places = {name: index for index, name in enumerate(names, 1)}
-        return pl.col("position").cast(pl.String).replace_strict(places, default=None, return_dtype=pl.Int64)
-    position = pl.col("position")
-    return (position.fill_nan(None) if table.schema["position"].is_float() else position).cast(pl.Int64, strict=False)

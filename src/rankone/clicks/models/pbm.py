@@ -9,23 +9,19 @@ climb takes about ten steps and knows how much is missing at most.
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any, Self
 
 import numpy as np
 import polars as pl
 
 from rankone.clicks.counts.count_arrays import Cells
-from rankone.clicks.models.base import FitProgress
-from rankone.clicks.models.fitting.climb import climb_groups, group_of
-from rankone.clicks.models.fitting.em import HIGHEST, LOWEST, Fit, fit_groups, start_fit
-from rankone.clicks.models.product import ProductModel
-from rankone.compiling.compiled import compiled
-from rankone.errors import InputError
+from rankone.clicks.models.base import FitProgress, check_prior
+from rankone.clicks.models.fitting.climb import Fit, run_climb
+from rankone.clicks.models.fitting.em import HIGHEST, LOWEST, product_em
+from rankone.clicks.models.product import CURVES, SCALES, ProductModel
+from rankone.numerics.arrays import Ints
 from rankone.specs import number_in, one_of, whole_number
 
-_GROUPS_AT_ONCE = 500
-_ITERATIONS_AT_ONCE = 25
 METHODS = ("climb", "em")
 
 
@@ -71,31 +67,24 @@ class PBM(ProductModel):
     @classmethod
     def pyclick(cls, **changes: Any) -> Self:
         """PyClick's rule: start at 0.5, pseudo-counts 1 and 2, 50 plain EM steps, every item, scale as it comes."""
-        rule: dict[str, Any] = {
-            "prior": (1.0, 2.0), "tolerance": -1.0, "max_iterations": 50, "accelerate": False,
-            "min_impressions": 0, "scale": "as-is", "method": "em",
-        }  # fmt: skip
-        return cls(**rule | changes)
+        rule: dict[str, Any] = {"prior": (1.0, 2.0), "tolerance": -1.0, "max_iterations": 50, "accelerate": False}
+        return cls(**rule | {"min_impressions": 0, "scale": "as-is", "method": "em"} | changes)
 
     def learn(self, cells: Cells, progress: FitProgress) -> None:
         """Climb, or run EM, in each query (or in all together, with a shared curve)."""
-        self._check_settings()
+        one_of("examination", self.examination, CURVES)
+        one_of("scale", self.scale, SCALES)
         prior = check_prior(self.prior)
         number_in("start", self.start, f"[{LOWEST}, {HIGHEST}]", example=0.5)
         check_stopping(self.tolerance, self.max_iterations)
         one_of("method", self.method, METHODS)
-        fit = start_fit(
-            self._item_starts(cells), cells.item_cells, cells.position, cells.impressions, cells.clicks,
-            cells.n_positions, self.start, self.max_iterations,
-        )  # fmt: skip
+        fit = start_fit(cells, self._item_starts(cells), cells.position, cells.n_positions, self.start)
         if self.method == "em":
-            trace = run_em(fit, prior, self.tolerance, self.accelerate, progress)
+            trace = product_em(fit, prior, self.tolerance, self.max_iterations, self.accelerate, progress)
         else:
             trace = run_climb(fit, prior, self.tolerance, progress)
-        self.n_iter_ = int(fit.iterations.max())
-        self.converged_ = bool(fit.converged.all())
-        self._converged = fit.converged
-        self.log_likelihoods_ = trace
+        self.n_iter_, self.log_likelihoods_ = int(fit.iterations.max()), trace
+        self.converged_, self._converged = bool(fit.converged.all()), fit.converged
         self._learned(cells, fit.attraction, fit.examination)
         if self.shrink:
             self._maximum, self.item_attraction_ = self.item_attraction_, self._shrunken(0.95).mean
@@ -106,64 +95,23 @@ class PBM(ProductModel):
         return table.with_columns(converged=np.broadcast_to(self._converged, table.height))
 
 
-def check_prior(prior: tuple[float, float]) -> tuple[float, float]:
-    """Return pseudo-counts (clicks, impressions) that make sense."""
-    clicks, impressions = (float(value) for value in prior)
-    if not 0.0 <= clicks <= impressions:
-        raise InputError("a prior of pseudo-counts 0 <= clicks <= impressions", prior, "try prior=(1, 2)")
-    return clicks, impressions
-
-
 def check_stopping(tolerance: float, max_iterations: int) -> None:
     """Refuse rules that never let EM run, or never compare."""
     whole_number("max_iterations", max_iterations, example=10_000)
-    if math.isnan(tolerance):
-        raise InputError("a tolerance", tolerance, "try tolerance=1e-6")
+    number_in("tolerance", tolerance, "[-inf, inf]", example=1e-6)
 
 
-def run_em(
-    fit: Fit, prior: tuple[float, float], tolerance: float, accelerate: bool, progress: FitProgress
-) -> np.ndarray:
-    """Fit all groups in portions, so that progress can be shown; return the trace of the objective."""
-    run = compiled(fit_groups, __name__)
-    groups, most, counts = len(fit.iterations), len(fit.trace) - 1, np.array(prior)
-    if groups > 1:
-        for begin in range(0, groups, _GROUPS_AT_ONCE):
-            end = min(begin + _GROUPS_AT_ONCE, groups)
-            run(fit, begin, end, counts, tolerance, accelerate)
-            progress(end, groups)
-        return fit.trace[: int(fit.iterations.max()) + 1]
-    done = 0
-    while done < most and not fit.converged[0]:  # a step remembers nothing, so going on is the same as never stopping
-        portion = fit._replace(trace=np.zeros(min(_ITERATIONS_AT_ONCE, most - done) + 1))
-        run(portion, 0, 1, counts, tolerance, accelerate)
-        fit.trace[done : done + len(portion.trace)] = portion.trace
-        done += int(fit.iterations[0])
-        progress(done, done if fit.converged[0] else most)
-    fit.iterations[0] = done
-    return fit.trace[: done + 1]
-
-
-def run_climb(fit: Fit, prior: tuple[float, float], tolerance: float, progress: FitProgress) -> np.ndarray:
-    """Climb to the maximum in all groups, in portions, so that progress can be shown; return how high the ends are.
-
-    The first number is the objective at the start, the second that at the end.
-    """
-    if not tolerance > 0.0:
-        raise InputError("a tolerance above 0", tolerance, "try tolerance=1e-6, or method='em' to count iterations")
-    groups, counts = len(fit.iterations), np.array(prior)
-    largest = int(np.diff(fit.item_starts).max())
-    room = group_of(
-        np.zeros(largest + 1, np.int64), fit.place, fit.impressions, fit.clicks, fit.examination.shape[1]
-    )  # fmt: skip
-    run, gap = compiled(climb_groups, __name__), np.zeros(groups)
-    trace = np.zeros(2)
-    for begin in range(0, groups, _GROUPS_AT_ONCE):
-        end = min(begin + _GROUPS_AT_ONCE, groups)
-        run(
-            fit.item_starts, fit.item_cells, fit.place, fit.impressions, fit.clicks, fit.attraction, fit.examination,
-            begin, end, counts, tolerance, gap, fit.iterations, room, trace,
-        )  # fmt: skip
-        progress(end, groups)
-    fit.converged[:] = gap <= tolerance
-    return trace
+def start_fit(cells: Cells, item_starts: Ints, place: Ints, n_places: int, start: float) -> Fit:
+    """Return a fit with every parameter at `start`; `item_starts` says where the items of each group start."""
+    groups = len(item_starts) - 1
+    return Fit(
+        item_starts,
+        cells.item_cells,
+        place,
+        cells.impressions,
+        cells.clicks,
+        attraction=np.full(cells.n_items, start),
+        examination=np.full((groups, n_places), start),
+        iterations=np.zeros(groups, np.int64),
+        converged=np.zeros(groups, np.bool_),
+    )

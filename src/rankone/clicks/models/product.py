@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, summed
+from rankone.clicks.counts.count_arrays import Cells, Lists, summed
 from rankone.clicks.counts.counts import position_title
-from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel
 from rankone.clicks.models.fitting.intervals import (
     GroupProfile,
@@ -22,12 +21,11 @@ from rankone.clicks.models.fitting.intervals import (
     with_ends,
 )
 from rankone.clicks.models.fitting.shrinkage import Shrunken, shrink_attractions
-from rankone.clicks.models.fitting.uncertainty import checked_level
 from rankone.compiling.compiled import compiled
 from rankone.numerics.arrays import Floats, Ints
 from rankone.problems import RankOne
 from rankone.problems.lists import PBM
-from rankone.specs import one_of
+from rankone.specs import number_in
 
 CURVES = ("per-query", "shared")
 SCALES = ("exam1", "balanced", "as-is")
@@ -69,18 +67,17 @@ class ProductModel(ClickModel):
         own = self._labels == np.arange(self._labels.shape[1])
         return self.cells_.n_items + int((self._labels >= 0).sum() - own.sum())
 
-    def _check_settings(self) -> None:
-        """Refuse unknown conventions."""
-        one_of("examination", self.examination, CURVES)
-        one_of("scale", self.scale, SCALES)
-
     def _item_starts(self, cells: Cells) -> Ints:
         """Where the items of each group start: a group is a query, or all queries if the curve is shared."""
         return np.array([0, cells.n_items]) if self.examination == "shared" else cells.query_items
 
+    def _group(self, query: Any) -> Any:
+        """The group of queries, by number."""
+        return query * 0 if self.examination == "shared" else query
+
     def _group_of_item(self, cells: Cells) -> Ints:
         """Group of each item."""
-        return np.zeros(cells.n_items, np.int64) if self.examination == "shared" else cells.query_of_item
+        return np.asarray(self._group(cells.query_of_item))
 
     def _cell_probabilities(self, cells: Cells) -> Floats:
         """Click probability of each cell, kept off 0 and 1."""
@@ -90,8 +87,7 @@ class ProductModel(ClickModel):
 
     def chances(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
         """Clicks above change nothing in these models."""
-        group = np.zeros_like(lists.query) if self.examination == "shared" else lists.query
-        product = attraction * self.curves_[group]
+        product = attraction * self.curves_[self._group(lists.query)]
         return product, product
 
     @property
@@ -118,7 +114,7 @@ class ProductModel(ClickModel):
         The intervals are profile likelihoods (`rankone.clicks.models.fitting.intervals`); se comes from the curvature.
         """
         self._check_fitted()
-        checked_level(level)
+        number_in("level", level, "(0, 1)", example=0.95)
         items = [attraction_ends(group, self.scale, level) for group in self._profiles()]
         attraction = with_ends(self.attraction_, *(np.concatenate(column) for column in zip(*items, strict=True)))
         return attraction, self._examination_intervals(level)
@@ -142,21 +138,29 @@ class ProductModel(ClickModel):
 
         Rates do not depend on the scale. The interval is the profile likelihood of each pair by itself.
         """
-        number = self._query_number(query)
-        checked_level(level)
-        group = GroupProfile(self, 0 if self.examination == "shared" else number)
-        first, last = self.cells_.query_items[number : number + 2] - group.items.start
-        own = (group.item >= first) & (group.item < last)
-        item, place = group.item[own], group.place[own]
-        found = group.rates(item, place, level)
+        number, cells = self._query_number(query), self.cells_
+        number_in("level", level, "(0, 1)", example=0.95)
+        first, last = cells.item_cells[cells.query_items[number : number + 2]].tolist()
+        item, place = cells.item[first:last], cells.position[first:last]
+        low, high = self._rate_ends(number, item, place, level)
+        attraction = getattr(self, "_maximum", self.item_attraction_)
         return pl.DataFrame(
             {
-                "item": self.cells_.items["item"].gather(item + group.items.start), "position": place + 1,
-                "impressions": group.impressions[own].astype(np.int64), "clicks": group.clicks[own].astype(np.int64),
-                "rate": group.a[item] * group.g[place], "low": np.exp(found.low),
-                "high": np.minimum(np.exp(found.high), 1.0),
+                "item": cells.items["item"].gather(item),
+                "position": place + 1,
+                "impressions": cells.impressions[first:last].astype(np.int64),
+                "clicks": cells.clicks[first:last].astype(np.int64),
+                "rate": attraction[item] * self.curves_[self._group(number), place],
+                "low": low,
+                "high": high,
             }
-        )  # fmt: skip
+        )
+
+    def _rate_ends(self, query: int, item: Ints, place: Ints, level: float) -> tuple[Floats, Floats]:
+        """Ends of the intervals of the rates of pairs of a query."""
+        group = GroupProfile(self, self._group(query))
+        ends = group.rates(item - group.items.start, place, level)
+        return np.exp(ends.low), np.minimum(np.exp(ends.high), 1.0)
 
     def shrunken(self, level: float = 0.95) -> pl.DataFrame:
         """`attraction_` with attractions shrunk towards the other items of the query (shrunken, low, high).
@@ -173,7 +177,7 @@ class ProductModel(ClickModel):
         """
         self._check_fitted()
         check_counts(self.cells_)
-        found = self._shrunken(checked_level(level))
+        found = self._shrunken(number_in("level", level, "(0, 1)", example=0.95))
         table = self.cells_.items.with_columns(attraction=getattr(self, "_maximum", self.item_attraction_))
         return table.with_columns(shrunken=found.mean, low=found.low, high=found.high)
 
@@ -198,9 +202,7 @@ class ProductModel(ClickModel):
     def summary(self) -> pl.DataFrame:
         """One row per query: what was seen, its best pair, the fit, how hard it is (mu, p_max, gamma of the paper)."""
         cells, starts = self.cells_, self.cells_.query_items[:-1]
-        group = (
-            np.zeros(len(cells.queries), np.int64) if self.examination == "shared" else np.arange(len(cells.queries))
-        )
+        group = self._group(np.arange(len(cells.queries)))
         seen = self._labels[group] >= 0
         curves = self.curves_[group]
         mean_a = np.add.reduceat(self.item_attraction_, starts) / np.diff(cells.query_items)
@@ -213,13 +215,22 @@ class ProductModel(ClickModel):
         tops = self.item_attraction_ * self._highest()[self._group_of_item(cells), label]
         best_items = [int(tops[start:stop].argmax()) + start for start, stop in pairwise(cells.query_items)]
         joined = self._labels[group] == label[best_items][:, None]
-        return super().summary().with_columns(
-            best_item=cells.items["item"].gather(best_items),
-            best_position=self._named(np.where(joined, curves, -1.0).argmax(axis=1) + 1),
-            best_click_rate=tops[best_items], positions=seen.sum(axis=1), components=own.sum(axis=1),
-            log_likelihood=self._log_likelihoods, perplexity=self._perplexities, mu=mu, p_max=p_max,
-            gamma=np.maximum(mu, 1.0 - p_max),
-        )  # fmt: skip
+        return (
+            super()
+            .summary()
+            .with_columns(
+                best_item=cells.items["item"].gather(best_items),
+                best_position=self._named(np.where(joined, curves, -1.0).argmax(axis=1) + 1),
+                best_click_rate=tops[best_items],
+                positions=seen.sum(axis=1),
+                components=own.sum(axis=1),
+                log_likelihood=self._log_likelihoods,
+                perplexity=self._perplexities,
+                mu=mu,
+                p_max=p_max,
+                gamma=np.maximum(mu, 1.0 - p_max),
+            )
+        )
 
     def overview(self) -> pl.DataFrame:
         """One row per query, the most frequent first: the summary with `best`, with interval."""
@@ -237,7 +248,7 @@ class ProductModel(ClickModel):
         """Return one query as a problem: rows are its items, columns its positions."""
         number = self._query_number(query)
         items = slice(self.cells_.query_items[number], self.cells_.query_items[number + 1])
-        group = 0 if self.examination == "shared" else number
+        group = self._group(number)
         positions = np.flatnonzero(self._labels[group] >= 0)
         return RankOne(
             rows=self.item_attraction_[items],
@@ -248,7 +259,7 @@ class ProductModel(ClickModel):
         )
 
     def _as_list(self, query: int, items: slice, positions: int, named: dict[str, Any]) -> PBM:
-        group = 0 if self.examination == "shared" else query
+        group = self._group(query)
         seen = np.flatnonzero(self._labels[group] >= 0)[:positions]
         return PBM(self.item_attraction_[items], np.clip(self.curves_[group, seen], 1e-6, 1.0), **named)
 

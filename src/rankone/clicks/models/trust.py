@@ -22,10 +22,9 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, summed
-from rankone.clicks.logs.held_out_lists import Lists
-from rankone.clicks.models.base import ClickModel, FitProgress
-from rankone.clicks.models.pbm import check_prior, check_stopping
+from rankone.clicks.counts.count_arrays import Cells, Lists, summed
+from rankone.clicks.models.base import ClickModel, FitProgress, check_prior
+from rankone.clicks.models.pbm import check_stopping
 from rankone.numerics.arrays import Floats, Ints
 
 _LOWEST = 1e-6
@@ -60,11 +59,11 @@ class TrustBias(ClickModel):
         """Climb attractions and lines in turns."""
         check_stopping(self.tolerance, self.max_iterations)
         fit = _Fit(cells, check_prior(self.prior))
-        self.converged_, trace = False, [fit.objective(fit.a, fit.slope, fit.floor)]
+        self.converged_, trace = False, [fit.objective()]
         for done in range(1, self.max_iterations + 1):
             fit.climb_attraction()
             fit.climb_lines()
-            trace.append(fit.objective(fit.a, fit.slope, fit.floor))
+            trace.append(fit.objective())
             progress(done, self.max_iterations)
             if trace[-1] - trace[-2] < self.tolerance:
                 self.converged_ = True
@@ -127,21 +126,13 @@ class _Fit:
         start = (summed(self.item, self.c, self.items) + 0.5) / (looks + 1.0)
         self.a = np.clip(start, 1e-3, 0.9 / max(1.0, float(self.slope.max())))
 
-    def objective(self, a: Floats, slope: Floats, floor: Floats) -> float:
-        return float(self._each(a, slope, floor).sum() + self._of_prior(a).sum())
+    def objective(self) -> float:
+        """Log-likelihood, and the logarithm of the prior."""
+        return float(self._each(self.a, self.slope, self.floor).sum() + _log_chance(self.a, *self.prior).sum())
 
     def _each(self, a: Floats, slope: Floats, floor: Floats) -> Floats:
-        """Log-likelihood of each cell; impossible outside (0, 1)."""
-        p = slope[self.place] * a[self.item] + floor[self.place]
-        inside = (p > _LOWEST) & (p < 1.0 - _LOWEST)
-        kept = np.where(inside, p, 0.5)
-        return np.where(inside, self.c * np.log(kept) + (self.n - self.c) * np.log1p(-kept), -1e12)
-
-    def _of_prior(self, a: Floats) -> Floats:
-        inside = (a > _LOWEST) & (a < 1.0 - _LOWEST)
-        kept = np.where(inside, a, 0.5)
-        clicks, shown = self.prior
-        return np.where(inside, clicks * np.log(kept) + (shown - clicks) * np.log1p(-kept), -1e12)
+        """Log-likelihood of each cell."""
+        return _log_chance(slope[self.place] * a[self.item] + floor[self.place], self.c, self.n)
 
     def _slopes_of_likelihood(self) -> tuple[Floats, Floats]:
         """First derivative and information of each cell's log-likelihood in its click probability."""
@@ -158,7 +149,7 @@ class _Fit:
         step = gradient / np.maximum(curvature, 1e-300)
 
         def height(a: Floats) -> Floats:
-            return summed(self.item, self._each(a, self.slope, self.floor), self.items) + self._of_prior(a)
+            return summed(self.item, self._each(a, self.slope, self.floor), self.items) + _log_chance(a, *self.prior)
 
         self.a = _rising(self.a, step, height)
 
@@ -177,6 +168,13 @@ class _Fit:
             return summed(self.place, self._each(self.a, lines[0], lines[1]), self.places)
 
         self.slope, self.floor = _rising(np.stack([self.slope, self.floor]), step, height)
+
+
+def _log_chance(p: Floats, clicks: Floats | float, shown: Floats | float) -> Floats:
+    """Log-likelihood of clicks that come with probability p; impossible outside (0, 1)."""
+    inside = (p > _LOWEST) & (p < 1.0 - _LOWEST)
+    kept = np.where(inside, p, 0.5)
+    return np.where(inside, clicks * np.log(kept) + (shown - clicks) * np.log1p(-kept), -1e12)
 
 
 def _rising(start: Floats, step: Floats, height: Callable[[Floats], Floats]) -> Floats:

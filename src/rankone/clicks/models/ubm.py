@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells
-from rankone.clicks.logs.held_out_lists import Lists
-from rankone.clicks.models.base import ClickModel, FitProgress
-from rankone.clicks.models.fitting.em import start_fit
-from rankone.clicks.models.pbm import check_prior, check_stopping, run_climb, run_em
+from rankone.clicks.counts.count_arrays import Cells, Lists
+from rankone.clicks.models.base import ClickModel, FitProgress, check_prior
+from rankone.clicks.models.fitting.climb import run_climb
+from rankone.clicks.models.fitting.em import product_em
+from rankone.clicks.models.pbm import check_stopping, start_fit
 from rankone.numerics.arrays import Floats
 from rankone.problems import lists
 
@@ -47,13 +47,11 @@ class UBM(ClickModel):
         """Run EM over all queries together."""
         check_stopping(self.tolerance, self.max_iterations)
         places = cells.n_positions + 1
-        fit = start_fit(
-            np.array([0, cells.n_items]), cells.item_cells, cells.position * places + cells.previous,
-            cells.impressions, cells.clicks, cells.n_positions * places, 0.5, self.max_iterations,
-        )  # fmt: skip
+        together, place = np.array([0, cells.n_items]), cells.position * places + cells.previous
+        fit = start_fit(cells, together, place, cells.n_positions * places, 0.5)
         prior = check_prior(self.prior)
         if cells.n_positions > _MOST_POSITIONS or self.tolerance <= 0.0:
-            self.log_likelihoods_ = run_em(fit, prior, self.tolerance, True, progress)
+            self.log_likelihoods_ = product_em(fit, prior, self.tolerance, self.max_iterations, True, progress)
         else:
             self.log_likelihoods_ = run_climb(fit, prior, self.tolerance, progress)
         self.n_iter_, self.converged_ = int(fit.iterations[0]), bool(fit.converged[0])

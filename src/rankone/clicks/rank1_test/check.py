@@ -19,9 +19,9 @@ import numpy as np
 
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion, given_dispersion
-from rankone.clicks.counts.factor_counts import FactorCounts, counts_of_arrays
+from rankone.clicks.counts.factor_counts import FactorCounts, as_pair_counts
 from rankone.clicks.counts.frames import ONLY_QUERY
-from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts, query_counts
+from rankone.clicks.counts.pair_counts import query_counts
 from rankone.clicks.rank1_test.misfit import measure_misfit
 from rankone.clicks.rank1_test.report import Rank1Report
 from rankone.clicks.rank1_test.two_factors import CheckProgress, check_two
@@ -29,7 +29,7 @@ from rankone.errors import InputError
 from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 from rankone.progress import as_progress
-from rankone.specs import whole_number
+from rankone.specs import number_in, whole_number
 
 SIMULATIONS = 999
 _PER_QUERY = 5  # simulations for each query at error rate 1, so that the smallest p-value can survive Holm's rule
@@ -39,7 +39,7 @@ _LEAST = 99  # simulations below which a p-value is too coarse to be of use
 
 
 def check_rank1(
-    counts: Counts | Sequence[PairCounts] | tuple[object, object],
+    counts: Counts | Sequence[FactorCounts] | tuple[object, object],
     *,
     simulations: int | None = None,
     level: float = 0.05,
@@ -68,7 +68,7 @@ def check_rank1(
     >>> rankone.check_rank1((shown, [[400, 100], [100, 400]])).p_value
     0.001
     """
-    tables, level = _tables(counts), checked_level(level)
+    tables, level = _tables(counts), number_in("level", level, "(0, 1)", example=0.05)
     given = None if dispersion is None else given_dispersion(dispersion)
     if simulations is None:
         simulations = max(SIMULATIONS, math.ceil(_PER_QUERY * len(tables) / level))
@@ -79,8 +79,7 @@ def check_rank1(
         rng = generator(whole_number("seed", seed, least=0), "check-rank1", table.name)
         scatter = given or table.repeats or BINOMIAL
         report = _part_of(done, number, len(tables))
-        own = counts_of_arrays(table.pulls, table.clicks, {"row": table.row_names, "col": table.col_names})
-        checks.append(check_two(own, simulations, rng, name=table.name, progress=report, dispersion=scatter))
+        checks.append(check_two(table, simulations, rng, name=table.name, progress=report, dispersion=scatter))
     return Rank1Report(tuple(checks), level)
 
 
@@ -94,16 +93,9 @@ def check_factors(
     seed: int,
     progress: CheckProgress = lambda now, total: None,
 ) -> Rank1Report:
-    """Test every two of two factors or more.
+    """Test every two of two factors or more; `rates` are those of the combinations by the likeliest product.
 
-    Args:
-        counts: of the combinations.
-        rates: of the combinations by the likeliest product.
-        dispersion: how much more than binomially clicks scatter.
-        simulations: tables to simulate for each two factors.
-        level: error rate of all tests together.
-        seed: of the random numbers.
-        progress: called with simulations done and simulations in all.
+    `simulations` are the tables to simulate for each two factors, `level` the error rate of all tests together.
     """
     if len(counts.factors) < 2:
         raise InputError("two factors or more", f"one ({counts.factors[0]})", "one alone is a product in any case")
@@ -126,13 +118,6 @@ def check_factors(
     return Rank1Report(tuple(checks), level, of_factors=True, of_all=misfit)
 
 
-def checked_level(level: float) -> float:
-    """Return a level that makes sense."""
-    if not 0.0 < level < 1.0:
-        raise InputError("a level between 0 and 1", level, "try level=0.05")
-    return level
-
-
 def _part_of(progress: CheckProgress, number: int, count: int) -> CheckProgress:
     """Return what tells the progress of one test of several."""
     return lambda now, total: progress(number * total + now, count * total)
@@ -147,11 +132,11 @@ def _work(counts: FactorCounts, first: int, second: int) -> float:
     return 2.0 * _STEPS * sum(levels**3 / 3.0 + 8.0 * levels**2 + cells + _OVERHEAD for levels in (alone, together))
 
 
-def _tables(counts: Counts | Sequence[PairCounts] | tuple[object, object]) -> list[PairCounts]:
+def _tables(counts: Counts | Sequence[FactorCounts] | tuple[object, object]) -> list[FactorCounts]:
     if isinstance(counts, Counts):
         return [query_counts(counts, query) for query in counts.queries["query"]]
-    if isinstance(counts, tuple | list):
-        tables = [table for table in counts if isinstance(table, PairCounts)]
+    if isinstance(counts, tuple | list) and not isinstance(counts, FactorCounts):
+        tables = [table for table in counts if isinstance(table, FactorCounts)]
         if tables and len(tables) == len(counts):
             return tables
         if len(counts) == 2:

@@ -102,14 +102,7 @@ def measure_misfit(
 ) -> Misfit | None:
     """Return size and cost of the deviations from a fitted product; None where there is nothing to tell them by.
 
-    Args:
-        cells: (n, factors) the levels of each combination that was shown.
-        sizes: the number of levels of each factor.
-        shown: (n,) impressions.
-        clicked: (n,) clicks.
-        rates: (n,) fitted by the product.
-        rng: for the draws.
-        dispersion: how much more than binomially clicks scatter.
+    `cells` (n, factors) are the levels of each combination, `rates` (n,) those that the product fits.
 
     >>> from rankone.numerics.seeds import generator
     >>> cells = np.argwhere(np.ones((2, 2)))
@@ -144,35 +137,25 @@ def measure_misfit(
     )
     left, main = model.freedom / len(cells), model.main_variance(fits[0])
     sizes_of = [point, float(np.quantile(drawn, 0.025)), float(np.quantile(most, 0.975))]
-    deviation, low, high = (math.sqrt(each) for each in sizes_of)
-    share, share_low, share_high = (_part(left * each, main) for each in sizes_of)
-    lost_low, lost_high = np.quantile(losses, [0.05, 0.95]).tolist()
-    return Misfit(
-        deviation=deviation, deviation_low=low, deviation_high=high, share=share, share_low=share_low,
-        share_high=share_high, lost=float(losses.mean()), lost_low=lost_low, lost_high=lost_high,
-    )  # fmt: skip
-
-
-def _part(own: float, other: float) -> float:
-    return own / (own + other) if own > 0.0 else 0.0
+    deviations = (math.sqrt(each) for each in sizes_of)
+    shares = (left * each / (left * each + main) if each > 0.0 else 0.0 for each in sizes_of)
+    values = [*deviations, *shares, float(losses.mean()), *np.quantile(losses, [0.05, 0.95]).tolist()]
+    return Misfit(*values)
 
 
 class _Model:
     """Relative deviations with their design: which levels each combination has."""
 
     def __init__(self, cells: Ints, sizes: tuple[int, ...], rates: Floats, off: Floats, noise: Floats) -> None:
-        self._sizes, self._off, self._noise, self._rates, self._cells = sizes, off, noise, rates, cells
+        self._sizes, self._off, self._noise = sizes, off, noise
         self._starts = starts_of(sizes)[:-1]
         self._places, self._levels = cells + self._starts, sum(sizes)
         self._design = np.zeros((len(cells), self._levels))
         np.put_along_axis(self._design, self._places, 1.0, axis=1)
         self.freedom = len(cells) - int(np.linalg.matrix_rank(self._design))
-        self._log = self._level_logs()
-
-    def _level_logs(self) -> Floats:
-        """Return the log of each level's number, up to a constant a factor; not a number where it was not shown."""
-        logs: Any = np.linalg.lstsq(self._design, np.log(self._rates), rcond=None)[0]
-        return np.where(self._design.any(axis=0), logs, np.nan)
+        logs: Any = np.linalg.lstsq(self._design, np.log(rates), rcond=None)[0]
+        #: The log of each level's number, up to a constant a factor; not a number where it was not shown.
+        self._log = np.where(self._design.any(axis=0), logs, np.nan)
 
     def grid(self, least: float) -> Floats:
         """Return values of t^2 from 0 to where Q is below the least number that is asked for."""

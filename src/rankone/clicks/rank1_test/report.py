@@ -36,9 +36,12 @@ class Rank1Check(Shown):
     dispersion: Dispersion = BINOMIAL  # how much clicks scatter: statistic and deviations are divided by it
     misfit: Misfit | None = None  # how large deviations are and what they cost; None: nothing to tell it by
 
+    @property
+    def _outcome(self) -> str:
+        return "nothing to test" if self.p_value is None else f"p = {self.p_value:.2g}"
+
     def _sentence(self) -> str:
-        told = "nothing to test" if self.p_value is None else f"p = {self.p_value:.2g}"
-        return f"{self.name}: {told}; pairs by their distance from rank 1:"
+        return f"{self.name}: {self._outcome}; pairs by their distance from rank 1:"
 
     def _tables(self) -> dict[str, pl.DataFrame]:
         return {"cells": self.cells}
@@ -49,14 +52,13 @@ class Rank1Check(Shown):
             return "Nothing to test: the pairs share too few rows and columns, so any click rates are a product."
         if doubtful and self.misfit is not None and self.misfit.costs_little:
             little = f"the product's best pair loses {self.misfit.at_most} of the best clicks"
-            said = f"Rank 1 does not hold exactly, p = {self.p_value:.2g}: {self._farthest()}"
-            return f"{said}; but it costs little: {little}."
+            return f"Rank 1 does not hold exactly, {self._outcome}: {self._farthest()}; but it costs little: {little}."
         if doubtful:
-            return f"The rank-1 assumption is doubtful, p = {self.p_value:.2g}: {self._farthest()}."
+            return f"The rank-1 assumption is doubtful, {self._outcome}: {self._farthest()}."
         seen = "but these few clicks could hardly show one"
         if self.visible is not None and self.visible <= 1.0:
             seen = f"click rates off by {percent(self.visible, 2)}, up or down, would have been noticed with 80% power"
-        return f"No sign against the rank-1 assumption, p = {self.p_value:.2g}; {seen}."
+        return f"No sign against the rank-1 assumption, {self._outcome}; {seen}."
 
     def _farthest(self) -> str:
         cell = self.cells.row(0, named=True)
@@ -75,8 +77,7 @@ class Rank1Check(Shown):
         """Draw the deviation of every pair from its rank-1 rate."""
         from rankone.charts.heatmap import residual_chart
 
-        told = "nothing to test" if self.p_value is None else f"p = {self.p_value:.2g}"
-        return residual_chart(self.cells, f"Distance from rank 1: {self.name} ({told})")
+        return residual_chart(self.cells, f"Distance from rank 1: {self.name} ({self._outcome})")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -116,13 +117,12 @@ class Rank1Report(Shown):
         (0.02, None, 0.03)
         """
         p_values = [check.p_value for check in self.checks]
-        tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
-        found: list[float | None] = [None] * len(p_values)
+        tested = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
+        adjusted: list[float | None] = [None] * len(p_values)
         highest = 0.0
-        for rank, (p, place) in enumerate(tested):
-            highest = max(highest, min(1.0, p * (len(tested) - rank)))
-            found[place] = highest
-        return tuple(found)
+        for rank, (p, index) in enumerate(tested):
+            adjusted[index] = highest = max(highest, min(1.0, p * (len(tested) - rank)))
+        return tuple(adjusted)
 
     @property
     def p_value(self) -> float | None:
@@ -165,7 +165,7 @@ class Rank1Report(Shown):
             return more.strip()
         if not tested:
             return "Nothing to test: the combinations share too few levels, so any click rates are a product."
-        told = ", ".join(f"{check.name} (p = {check.p_value:.2g})" for check in tested)
+        told = ", ".join(f"{check.name} ({check._outcome})" for check in tested)
         coarse = [check for check in tested if check.p_value == 1 / (1 + check.simulations)]
         if not self.doubtful and coarse:
             far = f"none of {coarse[0].simulations} simulated tables is as far from the product as {coarse[0].name}"
@@ -181,23 +181,18 @@ class Rank1Report(Shown):
     def summary(self) -> pl.DataFrame:
         """One row per check: size, p-value, Holm's p-value, what could have been seen."""
         names = ("name", "n_rows", "n_cols", "outcomes", "clicks", "constraints", "statistic", "p_value")
-        rows = [{name: getattr(check, name) for name in names} for check in self.checks]
-        kinds = {"p_value": pl.Float64}
-        return pl.DataFrame(rows, schema_overrides=kinds).with_columns(
-            p_holm=pl.Series(self.adjusted, dtype=pl.Float64),
-            visible=pl.Series([check.visible for check in self.checks], dtype=pl.Float64),
-        )
+        rows = [
+            {name: getattr(check, name) for name in names} | {"p_holm": p, "visible": check.visible}
+            for check, p in zip(self.checks, self.adjusted, strict=True)
+        ]
+        return pl.DataFrame(rows, schema_overrides=dict.fromkeys(("p_value", "p_holm", "visible"), pl.Float64))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        checks = [
-            check.to_dict() | {"p_holm": p} for check, p in zip(self.checks, self.adjusted, strict=True)
-        ]  # fmt: skip
+        checks = [check.to_dict() | {"p_holm": p} for check, p in zip(self.checks, self.adjusted, strict=True)]
         misfit = self.misfit and dataclasses.asdict(self.misfit) | {"sentence": self.misfit_sentence}
-        return {
-            "sentence": self.sentence, "doubtful": self.doubtful, "p_value": self.p_value, "level": self.level,
-            "misfit": misfit, "checks": checks,
-        }  # fmt: skip
+        names = ("sentence", "doubtful", "p_value", "level")
+        return {name: getattr(self, name) for name in names} | {"misfit": misfit, "checks": checks}
 
     def chart(self) -> Chart:
         """Draw the deviations of the check with the smallest p-value."""

@@ -24,11 +24,11 @@ import polars as pl
 
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion
 from rankone.clicks.counts.factor_counts import FactorCounts
-from rankone.clicks.models.fitting.uncertainty import eliminate
+from rankone.clicks.models.fitting.intervals import places_information
 from rankone.clicks.models.product import place_components
 from rankone.clicks.rank1_test.misfit import measure_misfit
 from rankone.clicks.rank1_test.report import Rank1Check
-from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.arrays import Floats, Ints, starts_of
 from rankone.numerics.product_fit import Design, deviances, product_rates
 from rankone.numerics.seeds import generator
 from rankone.wording.lists import listed
@@ -61,20 +61,11 @@ def check_two(
     progress: CheckProgress = lambda now, total: None,
     dispersion: Dispersion = BINOMIAL,
 ) -> Rank1Check:
-    """Test two factors of a table; with no simulations nothing is tested.
+    """Test two factors of a table, by that many simulated tables at most; with none nothing is tested.
 
-    Args:
-        counts: of these and any other factors.
-        simulations: how many tables to simulate at most.
-        rng: for them.
-        pair: the numbers of the two factors.
-        name: of the test; by default that of the factors.
-        rates: of the combinations by the product, where it is fitted already.
-        redraw: draws outcomes as they came about, by default as many of each combination as there were. It may show
-            combinations that were not shown: the table then has cells for all of them.
-        method: how `redraw` does that, in words.
-        progress: called with simulations done and simulations in all.
-        dispersion: how much more than binomially clicks scatter.
+    `rates` are those of the product, where it is fitted already. `redraw` draws outcomes as they came about (`method`
+    says how), by default as many of each combination as there were. It may show combinations that were not shown: the
+    table then has cells for all of them.
     """
     order = np.lexsort(counts.cells.T[::-1])  # so that rows may come in any order
     counts = counts._replace(cells=counts.cells[order], shown=counts.shown[order], clicked=counts.clicked[order])
@@ -179,7 +170,7 @@ def _visible(law: Floats, counts: FactorCounts, rates: Floats, dispersion: Dispe
     """Relative deviation of every pair's rate, up or down at random, that a test at 5 % notices with 80 % power.
 
     A deviation of x adds about x^2 w, w = n p / (1 - p), to a pair's part of the statistic, less the share that fitting
-    takes away: the pair's leverage in the information matrix of `rankone.clicks.models.fitting.uncertainty`.
+    takes away: the pair's leverage in the information matrix.
     """
     threshold, needed = max(0.0, float(np.quantile(law, 0.95) - law.mean())), 0.0
     for _ in range(20):  # the variance grows with the deviation, as that of a non-central chi-squared
@@ -188,11 +179,12 @@ def _visible(law: Floats, counts: FactorCounts, rates: Floats, dispersion: Dispe
     row, col = counts.cells[used].T
     shown, rates = counts.shown[used] / dispersion.value, rates[used]
     misses = np.maximum(1.0 - rates, 0.5 / (shown + 1.0))  # a fit of 1 does not mean that a miss is impossible
-    weight = shown * rates / misses
-    parts = eliminate(row, col, weight, *counts.sizes)
-    slopes = parts.border / parts.diagonal[:, None]
-    own = 1.0 / parts.diagonal + np.einsum("ij,jk,ik->i", slopes, parts.places, slopes)
-    variance = own[:, None] - 2.0 * slopes @ parts.places + np.diag(parts.places)
+    weight, border = shown * rates / misses, np.zeros(counts.sizes)
+    border[row, col] = weight
+    diagonal = np.maximum(border.sum(axis=1), 1e-300)
+    slopes, places = border / diagonal[:, None], np.linalg.pinv(places_information(border), 1e-14, hermitian=True)
+    own = 1.0 / diagonal + np.einsum("ij,jk,ik->i", slopes, places, slopes)
+    variance = own[:, None] - 2.0 * slopes @ places + np.diag(places)
     left = float((weight * np.clip(1.0 - weight * variance[row, col], 0.0, 1.0)).sum())
     return math.sqrt(needed / left) if needed > 0.0 and left > 0.0 else None
 
@@ -204,13 +196,11 @@ def _constraints(counts: FactorCounts, pair: tuple[int, int], counted: bool) -> 
     """
     if not counted:
         return math.prod(counts.sizes[factor] - 1 for factor in pair), False
-    added = _rank(*_paired(counts, pair)) - _rank(counts.cells, counts.sizes)
-    return added, added > 0
-
-
-def _rank(cells: Ints, sizes: tuple[int, ...]) -> int:
-    design = Design.of(cells, sizes, np.ones(len(cells)), np.zeros(len(cells)))
-    return int(np.linalg.matrix_rank(design.products(design.levels, design.shown)))
+    ranks = []
+    for cells, sizes in (_paired(counts, pair), (counts.cells, counts.sizes)):
+        design = Design.of(cells, sizes, np.ones(len(cells)), np.zeros(len(cells)))
+        ranks.append(int(np.linalg.matrix_rank(design.products(design.levels, design.shown))))
+    return ranks[0] - ranks[1], ranks[0] > ranks[1]
 
 
 def _two_constraints(counts: FactorCounts) -> tuple[int, bool]:
@@ -222,7 +212,7 @@ def _two_constraints(counts: FactorCounts) -> tuple[int, bool]:
     shown = np.zeros(counts.sizes, bool)
     shown[tuple(counts.cells[counts.shown > 0].T)] = True
     rows = np.flatnonzero(shown.any(axis=1))
-    starts = np.append(0, np.cumsum(shown[rows].sum(axis=1)))
+    starts = starts_of(shown[rows].sum(axis=1))
     labels = place_components(np.array([0, len(rows)]), starts, np.nonzero(shown)[1], counts.sizes[1])[0]
     parts = [labels == label for label in np.unique(labels[labels >= 0])]
     used = int(shown.any(axis=1).sum() + shown.any(axis=0).sum()) - len(parts)
@@ -247,7 +237,10 @@ def _pair_cells(counts: FactorCounts, pair: tuple[int, int], rates: Floats, disp
         {
             "row": [str(counts.levels[first][number // size]) for number in seen],
             "col": [str(counts.levels[second][number % size]) for number in seen],
-            "outcomes": shown, "clicks": clicked, "rate": clicked / shown, "rank_one_rate": fitted,
+            "outcomes": shown,
+            "clicks": clicked,
+            "rate": clicked / shown,
+            "rank_one_rate": fitted,
             "deviation": np.sign(clicked / shown - fitted) * np.sqrt(own),
         }
-    ).sort(pl.col("deviation").abs(), descending=True, maintain_order=True)  # fmt: skip
+    ).sort(pl.col("deviation").abs(), descending=True, maintain_order=True)

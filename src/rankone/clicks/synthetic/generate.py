@@ -9,14 +9,13 @@ item. Clicks follow the position-based model. Edge cases can be injected; how ma
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import gzip
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import numpy as np
 
@@ -34,10 +33,16 @@ from rankone.writing import whole_file
 #: What can be injected, as the reader tallies it, and the usual rates (a session, list or click each). Repeats and
 #: off-list clicks are about as frequent as in Yandex's logs; the other rates are made up for tests.
 EDGES = {
-    "clicks repeated": 0.10, "clicks off the list": 0.006, "clicks on an earlier list": 0.03, "lists shown again": 0.05,
-    "short lists": 0.01, "long lists": 0.005, "duplicate items": 0.005, "clicks before any list": 0.002,
+    "clicks repeated": 0.10,
+    "clicks off the list": 0.006,
+    "clicks on an earlier list": 0.03,
+    "lists shown again": 0.05,
+    "short lists": 0.01,
+    "long lists": 0.005,
+    "duplicate items": 0.005,
+    "clicks before any list": 0.002,
     "rows set aside": 0.001,
-}  # fmt: skip
+}
 #: (mu, p_max): the paper's Queries 1 and 2, then rounded fits of real queries.
 HARDNESS = (
     (0.13, 0.85), (0.28, 0.66), (0.29, 0.74), (0.39, 0.79), (0.37, 0.89), (0.22, 0.93), (0.41, 0.90), (0.42, 0.71),
@@ -52,7 +57,7 @@ _SESSIONS_AT_ONCE = 4096
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GeneratedLog:
-    """A log, what is true in it, and what it holds."""
+    """A log, what is true in it, and what it holds; `injected` counts its edge cases."""
 
     path: Path
     world: World
@@ -115,23 +120,24 @@ def generate_log(
     rng = generator(seed, "click log")
     truths = [_truth(place, items, rng) for place in range(queries)]
     world = _world(truths, sigma, steepness, random_share, epochs, rng)
-    tally = np.zeros(log_writer.N_EDGES + 3, np.int64)
-    write, space = compiled(log_writer.write_sessions, __name__), log_writer.room(POSITIONS)
-    rates, paired = _rates(edges), format == "yandex-pwsc"
-    buffer = np.empty(_SESSIONS_AT_ONCE * log_writer.MOST_BYTES_A_SESSION, np.uint8)
-    target, report = Path(path), as_progress(progress, "lists")
-    with _opened(target) as file:
+    paired, target, report = format == "yandex-pwsc", Path(path), as_progress(progress, "lists")
+    pen = log_writer.pen(_SESSIONS_AT_ONCE, POSITIONS, _rates(edges), paired)
+    with whole_file(target) as part, _compressed(part, target.suffix) as file:
         for first in range(0, lists, _SESSIONS_AT_ONCE):
             last = min(first + _SESSIONS_AT_ONCE, lists)
-            size = write(buffer, first, last, lists, world, rates, paired, tally, space, rng)
-            file.write(buffer[:size].data)
+            size = compiled(log_writer.write_sessions, __name__)(pen, first, last, lists, world, rng)
+            file.write(pen.buffer[:size].data)
             report(last, lists)
-    injected = {name: int(number) for name, number in zip(EDGES, tally[: log_writer.N_EDGES], strict=True)}
-    rows, written, clicks = (int(tally[each]) for each in (log_writer.N_ROWS, log_writer.N_LISTS, log_writer.N_CLICKS))
-    suffix = "" if paired else "_0"
+    *injected, written, clicks, rows = pen.tally.tolist()
     return GeneratedLog(
-        path=target, world=world, suffix=suffix, rows=rows, lists=written, clicks=clicks, injected=injected
-    )  # fmt: skip
+        path=target,
+        world=world,
+        suffix="" if paired else "_0",
+        rows=rows,
+        lists=written,
+        clicks=clicks,
+        injected=dict(zip(EDGES, injected, strict=True)),
+    )
 
 
 def _truth(place: int, items: int | None, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -169,9 +175,8 @@ def _root(falling: Callable[[float], float]) -> float:
 
 
 def _world(
-    truths: Sequence[tuple[Floats, Floats]], sigma: float, steepness: float, random_share: float, epochs: int,
-    rng: np.random.Generator,
-) -> World:  # fmt: skip
+    truths: Sequence[tuple[Floats, Floats]], sigma: float, steepness: float, share: float, epochs: int, rng: Any
+) -> World:
     starts = starts_of([len(attraction) for attraction, _ in truths])
     attraction = np.concatenate([attraction for attraction, _ in truths])
     races = np.empty((epochs, len(attraction)))
@@ -186,19 +191,22 @@ def _world(
             races[epoch, own] = rank**steepness
     popularity = np.cumsum(1.0 / np.arange(1, len(truths) + 1))
     return World(
-        starts=starts, items=rng.permutation(len(attraction)) + 1000, attraction=attraction,
-        examination=np.array([examination for _, examination in truths]), races=races,
-        popularity=popularity / popularity[-1], random_share=float(random_share),
-    )  # fmt: skip
+        starts,
+        items=rng.permutation(len(attraction)) + 1000,
+        attraction=attraction,
+        examination=np.array([examination for _, examination in truths]),
+        races=races,
+        popularity=popularity / popularity[-1],
+        random_share=float(share),
+    )
 
 
 def _rates(edges: Mapping[str, float] | bool) -> Floats:
     chosen = EDGES if edges is True else edges or {}
     for name, rate in chosen.items():
         if name not in EDGES or not 0.0 <= rate <= 1.0:
-            raise InputError(
-                f"rates in [0, 1] of {', '.join(EDGES)}", f"{name}: {rate}", "correct the name or the rate"
-            )
+            expected = f"rates in [0, 1] of {', '.join(EDGES)}"
+            raise InputError(expected, f"{name}: {rate}", "correct the name or the rate")
     return np.array([chosen.get(name, 0.0) for name in EDGES])
 
 
@@ -207,13 +215,6 @@ def _problem(world: World, query: int, name: str) -> RankOne:
     names = [f"position {position}" for position in range(1, POSITIONS + 1)]
     items = [str(item) for item in world.items[own]]
     return RankOne(world.attraction[own], world.examination[query], row_names=items, col_names=names, name=name)
-
-
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that appears whole or not at all; the ending of its name says how it is compressed."""
-    with whole_file(path) as part, _compressed(part, path.suffix) as file:
-        yield file
 
 
 def _compressed(path: Path, suffix: str) -> IO[bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,11 @@ N_EDGES = 9
 REPEATED, OFF_LIST, LATE, AGAIN, SHORT, LONG, DUPLICATE, BEFORE_ANY, BAD_ROW = range(N_EDGES)
 N_LISTS, N_CLICKS, N_ROWS = N_EDGES, N_EDGES + 1, N_EDGES + 2
 MOST_BYTES_A_SESSION = 4096
+_NONE = -1
 _UNKNOWN_ITEM = 900_000_000  # plus the session: an item that no list shows
+_SIZE, _SESSION, _QUERY, _PAGE, _TIME, _HELD_BACK = range(6)  # what `Pen.now` holds
+_TAB, _LINE_END, _COMMA, _UNREADABLE = 9, 10, 44, 63
+_CLICK, _SESSION_BEGINS, _LIST = 67, 77, 81  # C, M, Q
 
 
 class World(NamedTuple):
@@ -30,28 +34,64 @@ class World(NamedTuple):
     random_share: float
 
 
+class Pen(NamedTuple):
+    """What is written, what is counted, and where the writing is."""
+
+    buffer: Bytes
+    tally: Ints  # edge cases, lists, clicks and rows
+    rates: Floats  # of the edge cases
+    now: Ints  # bytes written; session, query, number of the list, time; document whose click comes later, or -1
+    chosen: Ints  # documents of the current list
+    second: Ints  # and of the next one, where there is one
+    best: Floats  # room: the times of a race
+    paired: bool  # rows of the later challenge: sessions have a row, lists a number, items a domain
+
+
+def pen(sessions: int, positions: int, rates: Floats, paired: bool) -> Pen:
+    """Return a pen for that many sessions at once, with lists of that many positions."""
+    return Pen(
+        buffer=np.empty(sessions * MOST_BYTES_A_SESSION, np.uint8),
+        tally=np.zeros(N_EDGES + 3, np.int64),
+        rates=rates,
+        now=np.zeros(6, np.int64),
+        chosen=np.empty(positions, np.int64),
+        second=np.empty(positions, np.int64),
+        best=np.empty(positions),
+        paired=paired,
+    )
+
+
 @noalloc
-def _put(buffer: Bytes, place: int, value: int, after: int) -> int:
-    """Write a number and one byte after it; return the next place."""
+def _put(pen: Pen, value: int, after: int) -> None:
+    """Write a number and one byte after it."""
     digits = 1
     rest = value // 10
     while rest > 0:
         digits += 1
         rest //= 10
-    for digit in range(digits):
-        buffer[place + digits - 1 - digit] = 48 + value % 10
+    last = pen.now[_SIZE] + digits
+    for digit in range(1, digits + 1):
+        pen.buffer[last - digit] = 48 + value % 10
         value //= 10
-    buffer[place + digits] = after
-    return place + digits + 1
+    pen.buffer[last] = after
+    pen.now[_SIZE] = last + 1
 
 
 @noalloc
-def _put_kind(buffer: Bytes, place: int, session: int, time: int, letter: int) -> int:
-    """Write the first three fields of a row: session, time, and the letter of its kind."""
-    place = _put(buffer, _put(buffer, place, session, 9), time, 9)
-    buffer[place] = letter
-    buffer[place + 1] = 9
-    return place + 2
+def _put_letter(pen: Pen, letter: int, after: int) -> None:
+    """Write a letter and one byte after it."""
+    size = pen.now[_SIZE]
+    pen.buffer[size] = letter
+    pen.buffer[size + 1] = after
+    pen.now[_SIZE] = size + 2
+
+
+@noalloc
+def _count(pen: Pen, edge: int) -> None:
+    """Count a row that was written, and the edge case that it shows (-1: none)."""
+    pen.tally[N_ROWS] += 1
+    if edge != _NONE:
+        pen.tally[edge] += 1
 
 
 @noalloc
@@ -62,56 +102,18 @@ def _draw_list(world: World, query: int, epoch: int, chosen: Ints, best: Floats,
     for document in range(world.starts[query], world.starts[query + 1]):
         time = rng.standard_exponential() * world.races[epoch, document]
         if time < best[size - 1]:
-            place = size - 1
-            while place > 0 and best[place - 1] > time:
-                best[place] = best[place - 1]
-                chosen[place] = chosen[place - 1]
-                place -= 1
-            best[place] = time
-            chosen[place] = document
+            rank = size - 1
+            while rank > 0 and best[rank - 1] > time:
+                best[rank] = best[rank - 1]
+                chosen[rank] = chosen[rank - 1]
+                rank -= 1
+            best[rank] = time
+            chosen[rank] = document
     if rng.random() < world.random_share:
         stranger = world.starts[query] + int(rng.random() * (world.starts[query + 1] - world.starts[query]))
         position = int(rng.random() * size)
-        for other in range(size):
-            if chosen[other] == stranger:
-                return
-        chosen[position] = stranger
-
-
-@noalloc
-def _put_list(
-    buffer: Bytes, place: int, world: World, session: int, time: int, query: int, page: int, chosen: Ints, shape: int,
-    paired: bool,
-) -> int:  # fmt: skip
-    """Write the row of a result list; `shape` is the edge case it shows, or -1."""
-    place = _put_kind(buffer, place, session, time, 81)  # Q
-    if paired:
-        place = _put(buffer, place, page, 9)
-        place = _put(buffer, place, query + 1, 9)
-        place = _put(buffer, place, query + 1, 44)
-        place = _put(buffer, place, query + 2, 9)
-    else:
-        place = _put(buffer, place, query + 1, 9)
-        place = _put(buffer, place, 0, 9)
-    length = len(chosen) + (1 if shape == LONG else -3 if shape == SHORT else 0)
-    for position in range(length):
-        source = 0 if position == len(chosen) or (shape == DUPLICATE and position == len(chosen) - 1) else position
-        item = world.items[chosen[source]] + (_UNKNOWN_ITEM if position == len(chosen) else 0)
-        if paired:
-            place = _put(buffer, place, item, 44)
-            place = _put(buffer, place, item % 1000, 9)
-        else:
-            place = _put(buffer, place, item, 9)
-    buffer[place - 1] = 10
-    return place
-
-
-@noalloc
-def _put_click(buffer: Bytes, place: int, session: int, time: int, page: int, item: int, paired: bool) -> int:
-    place = _put_kind(buffer, place, session, time, 67)  # C
-    if paired:
-        place = _put(buffer, place, page, 9)
-    return _put(buffer, place, item, 10)
+        if not _contains(chosen, stranger):
+            chosen[position] = stranger
 
 
 @noalloc
@@ -122,124 +124,118 @@ def _contains(chosen: Ints, document: int) -> bool:
     return False
 
 
-class Room(NamedTuple):
-    """Room to draw a session in."""
-
-    chosen: Ints
-    second: Ints
-    best: Floats
-
-
-def room(positions: int) -> Room:
-    """Return the room that sessions of lists with that many positions need."""
-    return Room(np.empty(positions, np.int64), np.empty(positions, np.int64), np.empty(positions))
+@noalloc
+def _put_list(pen: Pen, world: World, chosen: Ints, shape: int) -> None:
+    """Write the row of a result list; `shape` is the edge case it shows, or -1."""
+    query = pen.now[_QUERY]
+    _put(pen, pen.now[_SESSION], _TAB)
+    _put(pen, pen.now[_TIME], _TAB)
+    _put_letter(pen, _LIST, _TAB)
+    if pen.paired:
+        _put(pen, pen.now[_PAGE], _TAB)
+    _put(pen, query + 1, _TAB)
+    _put(pen, query + 1 if pen.paired else 0, _COMMA if pen.paired else _TAB)  # terms, or the region
+    if pen.paired:
+        _put(pen, query + 2, _TAB)
+    length = len(chosen) + (1 if shape == LONG else -3 if shape == SHORT else 0)
+    for position in range(length):
+        source = 0 if position == len(chosen) or (shape == DUPLICATE and position == len(chosen) - 1) else position
+        item = world.items[chosen[source]] + (_UNKNOWN_ITEM if position == len(chosen) else 0)
+        _put(pen, item, _COMMA if pen.paired else _TAB)
+        if pen.paired:
+            _put(pen, item % 1000, _TAB)
+    pen.buffer[pen.now[_SIZE] - 1] = _LINE_END
+    pen.tally[N_LISTS] += 1
 
 
 @noalloc
-def _count(tally: Ints, edge: int, clicks: int) -> None:
-    """Count a row that was written, the edge case that it shows (-1: none), and the clicks in it."""
-    tally[N_ROWS] += 1
-    tally[N_CLICKS] += clicks
-    if edge >= 0:
-        tally[edge] += 1
+def _put_click(pen: Pen, time: int, page: int, item: int, edge: int) -> None:
+    """Write the row of a click, and the edge case that it shows (-1: none)."""
+    _put(pen, pen.now[_SESSION], _TAB)
+    _put(pen, time, _TAB)
+    _put_letter(pen, _CLICK, _TAB)
+    if pen.paired:
+        _put(pen, page, _TAB)
+    _put(pen, item, _LINE_END)
+    pen.tally[N_CLICKS] += 1
+    _count(pen, edge)
 
 
 @noalloc
-def _put_start(
-    buffer: Bytes, place: int, session: int, epoch: int, paired: bool, rates: Floats, tally: Ints, rng: Any
-) -> int:
+def _put_start(pen: Pen, epoch: int, rng: np.random.Generator) -> None:
     """Write what comes before the first list of a session."""
-    if paired:
-        place = _put(buffer, place, session, 9)
-        buffer[place] = 77  # M
-        buffer[place + 1] = 9
-        place = _put(buffer, place + 2, 1 + epoch, 9)
-        place = _put(buffer, place, session, 10)
-        _count(tally, -1, 0)
-    if rng.random() < rates[BAD_ROW]:
-        buffer[place] = 63  # a question mark is no row
-        buffer[place + 1] = 10
-        place += 2
-        _count(tally, BAD_ROW, 0)
-    if rng.random() < rates[BEFORE_ANY]:
-        place = _put_click(buffer, place, session, 0, 0, _UNKNOWN_ITEM + session, paired)
-        _count(tally, BEFORE_ANY, 1)
-    return place
+    session = pen.now[_SESSION]
+    if pen.paired:
+        _put(pen, session, _TAB)
+        _put_letter(pen, _SESSION_BEGINS, _TAB)
+        _put(pen, 1 + epoch, _TAB)
+        _put(pen, session, _LINE_END)
+        _count(pen, _NONE)
+    if rng.random() < pen.rates[BAD_ROW]:
+        _put_letter(pen, _UNREADABLE, _LINE_END)
+        _count(pen, BAD_ROW)
+    if rng.random() < pen.rates[BEFORE_ANY]:
+        _put_click(pen, 0, 0, _UNKNOWN_ITEM + session, BEFORE_ANY)
 
 
 @noalloc
-def _draw_shape(rates: Floats, tally: Ints, rng: Any) -> int:
+def _draw_shape(pen: Pen, rng: np.random.Generator) -> int:
     """Draw which edge case a list shows, -1 for none."""
-    shape = -1
+    shape = _NONE
     for edge in (SHORT, LONG, DUPLICATE):
-        if shape < 0 and rng.random() < rates[edge]:
+        if shape == _NONE and rng.random() < pen.rates[edge]:
             shape = edge
-            tally[edge] += 1
+            pen.tally[edge] += 1
     return shape
 
 
 @noalloc
 def _put_clicks(
-    buffer: Bytes, place: int, world: World, session: int, time: int, query: int, page: int, chosen: Ints, second: Ints,
-    shape: int, holds_back: bool, held_back: int, paired: bool, rates: Floats, tally: Ints, rng: np.random.Generator,
-) -> tuple[int, int, int]:  # fmt: skip
-    """Write the clicks on a list; return the next place, the time, and the document whose click comes later, or -1."""
-    size = len(chosen)
-    shown = size - 3 if shape == SHORT else size - 1 if shape == DUPLICATE else size
-    for position in range(shown):
+    pen: Pen, world: World, chosen: Ints, second: Ints, shape: int, late: bool, rng: np.random.Generator
+) -> None:
+    """Write the clicks on a list; where one may come `late`, after the second list, that is held back."""
+    now, page = pen.now, pen.now[_PAGE]
+    for position in range(len(chosen) - (3 if shape == SHORT else 1 if shape == DUPLICATE else 0)):
         document = chosen[position]
-        if rng.random() >= world.attraction[document] * world.examination[query, position]:
+        if rng.random() >= world.attraction[document] * world.examination[now[_QUERY], position]:
             continue
-        if holds_back and held_back < 0 and not _contains(second, document):
-            held_back = document  # this click comes after the second list
+        if late and now[_HELD_BACK] == _NONE and not _contains(second, document):
+            now[_HELD_BACK] = document
             continue
-        time += 7
-        place = _put_click(buffer, place, session, time, page, world.items[document], paired)
-        _count(tally, -1, 1)
-        if rng.random() < rates[REPEATED]:
-            place = _put_click(buffer, place, session, time + 3, page, world.items[document], paired)
-            _count(tally, REPEATED, 1)
-    if rng.random() < rates[OFF_LIST]:
-        place = _put_click(buffer, place, session, time, page, _UNKNOWN_ITEM + session, paired)
-        _count(tally, OFF_LIST, 1)
-    return place, time, held_back
+        now[_TIME] += 7
+        _put_click(pen, now[_TIME], page, world.items[document], _NONE)
+        if rng.random() < pen.rates[REPEATED]:
+            _put_click(pen, now[_TIME] + 3, page, world.items[document], REPEATED)
+    if rng.random() < pen.rates[OFF_LIST]:
+        _put_click(pen, now[_TIME], page, _UNKNOWN_ITEM + now[_SESSION], OFF_LIST)
 
 
-def write_sessions(
-    buffer: Bytes, first: int, last: int, total: int, world: World, rates: Floats, paired: bool, tally: Ints,
-    space: Room, rng: np.random.Generator,
-) -> int:  # fmt: skip
+def write_sessions(pen: Pen, first: int, last: int, total: int, world: World, rng: np.random.Generator) -> int:
     """Write the sessions from `first` to `last` of `total`; return how many bytes they take.
 
     A session has one list, or two where an edge case needs the second (a list shown again, a late click).
     """
-    chosen, second, best = space
-    place = 0
+    now, chosen, second = pen.now, pen.chosen, pen.second
+    now[_SIZE] = 0
     for session in range(first, last):
         epoch = session * len(world.races) // total
         query = int(np.searchsorted(world.popularity, rng.random(), side="right"))
-        place = _put_start(buffer, place, session, epoch, paired, rates, tally, rng)
-        _draw_list(world, query, epoch, chosen, best, rng)
-        shape = _draw_shape(rates, tally, rng)
-        again = rng.random() < rates[AGAIN] and shape < 0
-        late = rng.random() < rates[LATE] and not again
-        time, held_back = 0, -1
+        now[_SESSION], now[_QUERY], now[_TIME], now[_HELD_BACK] = session, query, 0, _NONE
+        _put_start(pen, epoch, rng)
+        _draw_list(world, query, epoch, chosen, pen.best, rng)
+        shape = _draw_shape(pen, rng)
+        again = rng.random() < pen.rates[AGAIN] and shape == _NONE
+        late = rng.random() < pen.rates[LATE] and not again
         if late:
-            _draw_list(world, query, epoch, second, best, rng)
+            _draw_list(world, query, epoch, second, pen.best, rng)
         for page in range(2 if again or late else 1):
             if page == 1 and late:
-                chosen, second = second, chosen
-                shape = -1
-            place = _put_list(buffer, place, world, session, time, query, page, chosen, shape, paired)
-            tally[N_LISTS] += 1
-            _count(tally, AGAIN if page == 1 and again else -1, 0)
-            holds_back = page == 0 and late
-            place, time, held_back = _put_clicks(
-                buffer, place, world, session, time, query, page, chosen, second, shape, holds_back, held_back, paired,
-                rates, tally, rng,
-            )  # fmt: skip
-            time += 60
-        if held_back >= 0:
-            place = _put_click(buffer, place, session, time, 0, world.items[held_back], paired)
-            _count(tally, LATE, 1)
-    return place
+                chosen, second, shape = second, chosen, _NONE
+            now[_PAGE] = page
+            _put_list(pen, world, chosen, shape)
+            _count(pen, AGAIN if page == 1 and again else _NONE)
+            _put_clicks(pen, world, chosen, second, shape, page == 0 and late, rng)
+            now[_TIME] += 60
+        if now[_HELD_BACK] != _NONE:
+            _put_click(pen, now[_TIME], 0, world.items[now[_HELD_BACK]], LATE)
+    return int(now[_SIZE])

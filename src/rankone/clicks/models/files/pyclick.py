@@ -10,26 +10,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankone.clicks.counts.count_arrays import Cells
 from rankone.clicks.models.base import ClickModel
+from rankone.clicks.models.browsing import BrowsingModel
 from rankone.clicks.models.cascade import Cascade
 from rankone.clicks.models.ccm import CCM
 from rankone.clicks.models.ctr import DocumentCTR
-from rankone.clicks.models.dbn import DBN
+from rankone.clicks.models.dbn import DBN, SDBN
 from rankone.clicks.models.dcm import DCM
 from rankone.clicks.models.pbm import PBM
 from rankone.clicks.models.product import ProductModel
-from rankone.clicks.models.sdbn import SDBN
 from rankone.clicks.models.ubm import UBM
 from rankone.errors import InputError
 from rankone.numerics.arrays import Floats
 
-Browsing = TypeVar("Browsing", DCM, SDBN, CCM)
 KNOWN = "PyClick's PBM, CM, UBM, DCM, SDBN, DBN, CCM or DCTR"
 _HIGHEST = 1.0 - 1e-6  # as PyClick cuts
 _RANKS = 10  # as many as PyClick has
@@ -67,11 +66,9 @@ def from_pyclick(content: dict[str, Any]) -> ClickModel:
 def _pbm(parts: dict[str, Any]) -> ClickModel:
     if isinstance(parts["exam"][0], list):
         return _ubm(parts)
-    ranks = _values(parts["exam"])
     model = PBM(examination="shared", scale="as-is", min_impressions=0)
-    _take_product(model, parts["attr"], ranks)
-    model.n_iter_, model.converged_, model._converged = 0, False, np.array([False])
-    model.log_likelihoods_ = np.zeros(0)
+    _take_product(model, parts["attr"], _values(parts["exam"]))
+    model._converged = np.array([False])
     return model
 
 
@@ -80,37 +77,28 @@ def _ubm(parts: dict[str, Any]) -> UBM:
     exam = parts["exam"]
     trained = [last for last, value in enumerate(exam[0]) if float(value["_denominator"]) > _UNTRAINED]
     if len(trained) > 1:
-        lengths = ", ".join(str(last + 1) for last in trained)
-        raise InputError(
-            "PyClick's UBM of lists of one length", f"lengths {lengths}, each with an examination of its own",
-            "train it on lists of one length, or fit the model again with rankone",
-        )  # fmt: skip
+        got = f"lengths {', '.join(str(last + 1) for last in trained)}, each with an examination of its own"
+        do = "train it on lists of one length, or fit the model again with rankone"
+        raise InputError("PyClick's UBM of lists of one length", got, do)
     places = trained[0] + 1 if trained else len(exam)
     model = UBM(min_impressions=0)
     _take(model, parts["attr"], places)
     values = np.array([_values(row[:places]) for row in exam[:places]])
     model.curves_ = np.concatenate([values[:, -1:], values], axis=1)  # after no click, after one at rank 1, 2, ...
-    model.n_iter_, model.converged_, model.log_likelihoods_ = 0, False, np.zeros(0)
     return model
 
 
-def _dcm(parts: dict[str, Any]) -> DCM:
-    model = _browsing(DCM(min_impressions=0), parts, len(parts["cont"]))
-    model._continuation = _values(parts["cont"])
-    return model
-
-
-def _sdbn(parts: dict[str, Any]) -> SDBN:
-    model = _browsing(DBN(min_impressions=0) if "cont" in parts else SDBN(min_impressions=0), parts, _RANKS)
-    model._satisfaction = _of_items(model, parts["sat"])
-    if isinstance(model, DBN):
-        model.perseverance_ = _value(parts["cont"])
-    return model
-
-
-def _ccm(parts: dict[str, Any]) -> CCM:
-    model = _browsing(CCM(min_impressions=0), parts, _RANKS)
-    model._alphas = _values([parts[name] for name in _CCM])
+def _browsing(parts: dict[str, Any]) -> BrowsingModel:
+    """Take what follows a click: satisfaction by item, chances to go on by rank, or single ones."""
+    kinds = {("attr", "cont"): DCM, ("attr", "sat"): SDBN, ("attr", "cont", "sat"): DBN}
+    model: BrowsingModel = kinds.get(tuple(sorted(parts)), CCM)(min_impressions=0)
+    _take(model, parts["attr"], len(parts["cont"]) if isinstance(model, DCM) else _RANKS)
+    items = model.cells_.items.select("query", "item").iter_rows() if "sat" in parts else ()
+    rest = parts.get("cont", [parts[name] for name in _CCM if name in parts])
+    model._others = _values(
+        [*(parts["sat"][query][item] for query, item in items), *(rest if isinstance(rest, list) else [rest])]
+    )
+    model.method_ = "pyclick"
     return model
 
 
@@ -136,10 +124,12 @@ def _no_twin(parts: dict[str, Any]) -> ClickModel:
 
 
 _MODELS: dict[frozenset[str], Callable[[dict[str, Any]], ClickModel]] = {
-    frozenset({"attr", "exam"}): _pbm, frozenset({"attr"}): _cascade, frozenset({"attr", "cont"}): _dcm,
-    frozenset({"attr", "sat"}): _sdbn, frozenset({"attr", "sat", "cont"}): _sdbn, frozenset({"attr", *_CCM}): _ccm,
-    frozenset({"ctr"}): _ctr, frozenset({"attr", "exam", "match", "new", "fresh"}): _no_twin,
-}  # fmt: skip
+    frozenset({"attr", "exam"}): _pbm,
+    frozenset({"attr"}): _cascade,
+    **{frozenset({"attr", *more}): _browsing for more in (("cont",), ("sat",), ("sat", "cont"), _CCM)},
+    frozenset({"ctr"}): _ctr,
+    frozenset({"attr", "exam", "match", "new", "fresh"}): _no_twin,
+}
 
 
 def _value(parameter: dict[str, float]) -> float:
@@ -153,23 +143,11 @@ def _values(parameters: list[dict[str, float]]) -> Floats:
     return np.array([_value(parameter) for parameter in parameters])
 
 
-def _of_items(model: ClickModel, values: dict[str, dict[str, dict[str, float]]]) -> Floats:
-    """A parameter of every item of a query that has an attraction."""
-    return _values([values[query][item] for query, item in model.cells_.items.select("query", "item").iter_rows()])
-
-
 def _take_product(model: ProductModel, attr: dict[str, Any], curve: Floats) -> None:
     _take(model, attr, len(curve))
     model.curves_, model._labels = curve[None, :], np.zeros((1, len(curve)), np.int64)
     unknown = np.full(len(model.cells_.queries), np.nan)
     model._log_likelihoods, model._perplexities, model.log_likelihood_ = unknown, unknown, float("nan")
-
-
-def _browsing(model: Browsing, parts: dict[str, Any], places: int) -> Browsing:
-    _take(model, parts["attr"], places)
-    model.method_ = "pyclick"
-    model.n_iter_, model.converged_, model.log_likelihoods_ = 0, False, np.zeros(0)
-    return model
 
 
 def _take(model: ClickModel, attr: dict[str, Any], places: int) -> None:
@@ -184,7 +162,7 @@ def _take(model: ClickModel, attr: dict[str, Any], places: int) -> None:
     if not items:
         raise ValueError("no item")
     first = np.flatnonzero(table["query"].is_first_distinct().to_numpy())
-    nothing: Floats = np.zeros(items * places)
+    nothing, none = np.zeros(items * places), np.zeros(0)
     model.cells_ = Cells(
         queries=table["query"].unique(maintain_order=True).to_list(),
         items=table.select(
@@ -194,13 +172,14 @@ def _take(model: ClickModel, attr: dict[str, Any], places: int) -> None:
         item_cells=np.arange(items + 1) * places,
         item=np.repeat(np.arange(items), places),
         position=np.tile(np.arange(places), items),
-        previous=np.zeros(0, np.int64),
+        previous=none.astype(np.int64),
         impressions=nothing,
         clicks=nothing,
-        examined=np.zeros(0),
-        last_clicks=np.zeros(0),
+        examined=none,
+        last_clicks=none,
         dropped_items=0,
         dropped_impressions=0,
     )
     model.position_names_, model._tails = (), None
+    vars(model).update(n_iter_=0, converged_=False, log_likelihoods_=np.zeros(0))
     model.item_attraction_ = table["attraction"].to_numpy().astype(np.float64)

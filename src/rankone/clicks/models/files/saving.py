@@ -71,10 +71,8 @@ def load_model(path: str | os.PathLike[str]) -> ClickModel:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"a click model in {path.name}", "another file", "name a file that model.save wrote")
     if content.get("version") != VERSION:
-        got = f"version {content.get('version')}"
-        raise InputError(
-            f"a click model of version {VERSION}", got, "read it with the version of rankone that wrote it"
-        )
+        got, do = f"version {content.get('version')}", "read it with the version of rankone that wrote it"
+        raise InputError(f"a click model of version {VERSION}", got, do)
     kind = MODELS.get(str(content.get("model")))
     try:
         model = kind(**{name: _unpacked(value) for name, value in content["settings"].items()})

@@ -18,141 +18,168 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankone.compiling.compiled import noalloc
+from rankone.compiling.compiled import compiled, noalloc
 from rankone.numerics.arrays import Floats, Ints, Mask
+from rankone.progress import Progress
+from rankone.specs import number_in
 
 NOTHING = math.log(1e-12)  # logarithm of what stands for a rate of 0
 _STEPS, _HALVINGS = 200, 40
 _FAR = -0.7  # logarithm of a rate from which 1 - rate loses no digits
 _LOWEST = -60.0  # below this a tilt pulls a parameter to nothing: there is no maximum to find
+_GROUPS_AT_ONCE = 500
+
+
+class Fit(NamedTuple):
+    """Data and result of a fit; group k has its own places and the items of `item_starts[k:k + 2]`."""
+
+    item_starts: Ints  # (groups + 1,)
+    item_cells: Ints  # (items + 1,): where the cells of each item start
+    place: Ints  # per cell
+    impressions: Floats
+    clicks: Floats
+    attraction: Floats  # (items,)
+    examination: Floats  # (groups, places)
+    iterations: Ints  # (groups,)
+    converged: Mask  # (groups,)
 
 
 class Group(NamedTuple):
-    """One group of a fit: its cells item by item, where it stands, and room to work in."""
+    """One group of a fit: its cells item by item, where it stands, and room to work in.
+
+    The parameters are the logarithms of the attractions of its items, then those of the examinations of its places.
+    """
 
     item_cells: Ints  # (items + 1,)
     place: Ints  # per cell
     impressions: Floats
     clicks: Floats
-    x: Floats  # (items,): log attraction
-    y: Floats  # (places,): log examination
-    dual_x: Floats  # multipliers of x <= 0
-    dual_y: Floats
-    free_x: Mask  # parameters that a click, or a prior, keeps off 0
-    free_y: Mask
-    shown: Mask  # places with impressions
-    tilt_x: Floats  # coefficients of the tilted function
-    tilt_y: Floats
-    step_x: Floats  # room: slope, then step
-    step_y: Floats
-    weight_x: Floats  # room: curvature
-    weight_y: Floats
+    z: Floats  # (parameters,)
+    dual: Floats  # multipliers of z <= 0
+    free: Mask  # parameters that a click, or a prior, keeps off 0
+    shown: Mask  # parameters with impressions
+    tilt: Floats  # coefficients of the tilted function
+    step: Floats  # room: slope, then step
+    weight: Floats  # room: curvature
+    old: Floats
     curve: Floats  # per cell: curvature
     rate: Floats  # per cell: click rate where `levels` was last taken
     rest: Floats  # per cell: one minus that
     schur: Floats  # (places, places)
-    old_x: Floats
-    old_y: Floats
 
 
 def group_of(item_cells: Ints, place: Ints, impressions: Floats, clicks: Floats, n_places: int) -> Group:
     """Return a group with nothing learned: every array is new but those of the cells."""
-    items = len(item_cells) - 1
-    return Group(
-        item_cells, place, impressions, clicks,
-        np.zeros(items), np.zeros(n_places), np.ones(items), np.ones(n_places),
-        np.ones(items, np.bool_), np.ones(n_places, np.bool_), np.ones(n_places, np.bool_),
-        np.zeros(items), np.zeros(n_places),
-        np.empty(items), np.empty(n_places), np.empty(items), np.empty(n_places),
-        np.empty(len(place)), np.empty(len(place)), np.empty(len(place)),
-        np.empty((n_places, n_places)), np.empty(items), np.empty(n_places),
-    )  # fmt: skip
+    size = len(item_cells) - 1 + n_places
+    z, dual, tilt, step, weight, old = (np.zeros(size) for _ in range(6))
+    free, shown = np.ones(size, np.bool_), np.ones(size, np.bool_)
+    curve, rate, rest = (np.empty(len(place)) for _ in range(3))
+    cells, schur = (item_cells, place, impressions, clicks), np.empty((n_places, n_places))
+    return Group(*cells, z, dual, free, shown, tilt, step, weight, old, curve, rate, rest, schur)
 
 
-def climb_groups(
-    item_starts: Ints, item_cells: Ints, place: Ints, impressions: Floats, clicks: Floats, attraction: Floats,
-    examination: Floats, begin: int, end: int, prior: Floats, tolerance: float, gap: Floats, steps: Ints, room: Group,
-    trace: Floats,
-) -> None:  # fmt: skip
-    """Climb from where `attraction` and `examination` are, group by group, until at most `tolerance` nats are missing.
+def run_climb(fit: Fit, prior: tuple[float, float], tolerance: float, progress: Progress) -> Floats:
+    """Climb to the maximum in all groups, in portions, so that progress can be shown.
 
-    `room` is a group as large as the largest; `gap` and `steps` receive what is missing and how long it took, `trace`
-    is raised by the objective at the start and at the end.
+    Returns the objective at the start and at the end.
     """
+    number_in("tolerance", tolerance, "(0, inf]", example=1e-6)
+    groups, largest = len(fit.iterations), int(np.diff(fit.item_starts).max())
+    places = fit.examination.shape[1]
+    room = group_of(np.zeros(largest + 1, np.int64), fit.place, fit.impressions, fit.clicks, places)
+    trace = np.zeros(2)
+    for begin in range(0, groups, _GROUPS_AT_ONCE):
+        end = min(begin + _GROUPS_AT_ONCE, groups)
+        compiled(climb_groups, __name__)(fit, begin, end, np.array(prior), tolerance, room, trace)
+        progress(end, groups)
+    return trace
+
+
+def climb_groups(fit: Fit, begin: int, end: int, prior: Floats, tolerance: float, room: Group, trace: Floats) -> None:
+    """Climb from where a fit is, group by group, until at most `tolerance` nats are missing.
+
+    `room` is a group as large as the largest; `trace` is raised by the objective at the start and at the end.
+    """
+    places = fit.examination.shape[1]
     for number in range(begin, end):
-        first, last = item_starts[number], item_starts[number + 1]
-        size = last - first
-        cells = item_cells[first : last + 1]
+        first, last = fit.item_starts[number], fit.item_starts[number + 1]
+        items, size = last - first, last - first + places
+        cells = fit.item_cells[first : last + 1]
+        attraction, examination = fit.attraction[first:last], fit.examination[number]
         group = Group(
-            cells, place, impressions, clicks, room.x[:size], room.y, room.dual_x[:size], room.dual_y,
-            room.free_x[:size], room.free_y, room.shown, room.tilt_x[:size], room.tilt_y, room.step_x[:size],
-            room.step_y, room.weight_x[:size], room.weight_y, room.curve, room.rate, room.rest, room.schur,
-            room.old_x[:size], room.old_y,
-        )  # fmt: skip
-        start(group, attraction[first:last], examination[number], prior)
+            cells,
+            fit.place,
+            fit.impressions,
+            fit.clicks,
+            room.z[:size],
+            room.dual[:size],
+            room.free[:size],
+            room.shown[:size],
+            room.tilt[:size],
+            room.step[:size],
+            room.weight[:size],
+            room.old[:size],
+            room.curve,
+            room.rate,
+            room.rest,
+            room.schur,
+        )
+        start(group, attraction, examination, prior)
         trace[0] += levels(group, prior, 0.0)[0]
-        gap[number], steps[number], height = climb(group, prior, 0.0, 1.0, tolerance)
+        gap, fit.iterations[number], height = climb(group, prior, 0.0, 1.0, tolerance)
+        fit.converged[number] = gap <= tolerance
         trace[1] += height
-        for item in range(size):
-            attraction[first + item] = math.exp(group.x[item]) if group.free_x[item] else 1e-12
-        for spot in range(len(group.y)):
-            if group.free_y[spot]:
-                examination[number, spot] = math.exp(group.y[spot])
-            elif group.shown[spot]:  # and never clicked; places that were not shown keep their start
-                examination[number, spot] = 1e-12
+        for item in range(items):
+            attraction[item] = math.exp(group.z[item]) if group.free[item] else 1e-12
+        for spot in range(places):
+            if group.shown[items + spot]:  # places that were not shown keep their start
+                examination[spot] = math.exp(group.z[items + spot]) if group.free[items + spot] else 1e-12
 
 
 @noalloc
 def start(group: Group, attraction: Floats, examination: Floats, prior: Floats) -> None:
     """Begin at given parameters, a little inside of the bounds."""
-    for spot in range(len(group.y)):
-        group.step_y[spot] = 0.0
-        group.weight_y[spot] = 0.0
-    for item in range(len(group.x)):
-        total = 0.0
+    items = len(group.item_cells) - 1
+    group.step[:] = 0.0
+    group.weight[:] = 0.0
+    for item in range(items):
         for cell in range(group.item_cells[item], group.item_cells[item + 1]):
-            total += group.clicks[cell]
-            group.step_y[group.place[cell]] += group.clicks[cell]
-            group.weight_y[group.place[cell]] += group.impressions[cell]
-        group.free_x[item] = total + prior[0] > 0.0
-        group.x[item] = min(math.log(max(attraction[item], 1e-9)), -0.01) if group.free_x[item] else NOTHING
-        group.dual_x[item] = -1.0 / group.x[item]
-    for spot in range(len(group.y)):
-        group.shown[spot] = group.weight_y[spot] > 0.0
-        group.free_y[spot] = group.shown[spot] and group.step_y[spot] + prior[0] > 0.0
-        group.y[spot] = min(math.log(max(examination[spot], 1e-9)), -0.01) if group.free_y[spot] else NOTHING
-        group.dual_y[spot] = -1.0 / group.y[spot]
+            for parameter in (item, items + group.place[cell]):
+                group.step[parameter] += group.clicks[cell]
+                group.weight[parameter] += group.impressions[cell]
+    for parameter in range(len(group.z)):
+        value = attraction[parameter] if parameter < items else examination[parameter - items]
+        group.shown[parameter] = group.weight[parameter] > 0.0
+        group.free[parameter] = group.shown[parameter] and group.step[parameter] + prior[0] > 0.0
+        group.z[parameter] = min(math.log(max(value, 1e-9)), -0.01) if group.free[parameter] else NOTHING
+        group.dual[parameter] = -1.0 / group.z[parameter]
 
 
 @noalloc
 def levels(group: Group, prior: Floats, tilt: float) -> tuple[float, float]:
     """Log-likelihood (with the prior), tilted, and the barrier's sum of logarithms; keeps the cells' rates."""
+    items = len(group.item_cells) - 1
     total, inside = 0.0, 0.0
-    for item in range(len(group.x)):
-        if not group.free_x[item]:
+    for parameter in range(len(group.z)):
+        if not group.free[parameter]:
             continue
-        x = group.x[item]
-        total += prior[0] * x + tilt * group.tilt_x[item] * x
+        own = group.z[parameter]
+        total += prior[0] * own + tilt * group.tilt[parameter] * own
         if prior[1] > prior[0]:
-            total += (prior[1] - prior[0]) * math.log(-math.expm1(x))
-        inside += math.log(-x)
-        for cell in range(group.item_cells[item], group.item_cells[item + 1]):
-            spot = group.place[cell]
-            if group.free_y[spot]:
-                z, missed = x + group.y[spot], group.impressions[cell] - group.clicks[cell]
+            total += (prior[1] - prior[0]) * math.log(-math.expm1(own))
+        inside += math.log(-own)
+        if parameter >= items:
+            continue
+        for cell in range(group.item_cells[parameter], group.item_cells[parameter + 1]):
+            spot = items + group.place[cell]
+            if group.free[spot]:
+                z, missed = own + group.z[spot], group.impressions[cell] - group.clicks[cell]
                 rate = math.exp(z)
                 rest = 1.0 - rate if z < _FAR else -math.expm1(z)
                 group.rate[cell], group.rest[cell] = rate, rest
                 total += group.clicks[cell] * z
                 if missed > 0.0:
                     total += missed * math.log(rest)
-    for spot in range(len(group.y)):
-        if group.free_y[spot]:
-            y = group.y[spot]
-            total += prior[0] * y + tilt * group.tilt_y[spot] * y
-            if prior[1] > prior[0]:
-                total += (prior[1] - prior[0]) * math.log(-math.expm1(y))
-            inside += math.log(-y)
     return total, inside
 
 
@@ -167,214 +194,187 @@ def _own_slope(z: float, prior: Floats) -> tuple[float, float]:
 
 
 @noalloc
-def _slopes(group: Group, prior: Floats, tilt: float, tau: float) -> None:
+def slopes(group: Group, prior: Floats, tilt: float, tau: float) -> None:
     """Put slope and curvature of the barrier problem into `step` and `weight`; the multipliers shape the curvature.
 
     The rates of the cells are those that `levels` kept: it has to be taken first.
     """
-    for spot in range(len(group.y)):
-        group.step_y[spot] = 0.0
-        group.weight_y[spot] = 0.0
-        if group.free_y[spot]:
-            slope, curve = _own_slope(group.y[spot], prior)
-            group.step_y[spot] = slope + tilt * group.tilt_y[spot] + tau / group.y[spot]
-            group.weight_y[spot] = curve - group.dual_y[spot] / group.y[spot]
-    for item in range(len(group.x)):
-        group.step_x[item] = 0.0
-        group.weight_x[item] = 1.0
-        if not group.free_x[item]:
+    items = len(group.item_cells) - 1
+    for parameter in range(len(group.z)):
+        group.step[parameter] = 0.0
+        group.weight[parameter] = 0.0
+        if group.free[parameter]:
+            slope, curve = _own_slope(group.z[parameter], prior)
+            group.step[parameter] = slope + (tilt * group.tilt[parameter] + tau / group.z[parameter])
+            group.weight[parameter] = curve - group.dual[parameter] / group.z[parameter]
+    for item in range(items):
+        if not group.free[item]:
             continue
-        slope, curve = _own_slope(group.x[item], prior)
-        slope += tilt * group.tilt_x[item] + tau / group.x[item]
-        curve -= group.dual_x[item] / group.x[item]
+        slope, curve = group.step[item], group.weight[item]
         for cell in range(group.item_cells[item], group.item_cells[item + 1]):
-            spot = group.place[cell]
+            spot = items + group.place[cell]
             group.curve[cell] = 0.0
-            if group.free_y[spot]:
+            if group.free[spot]:
                 odds = (group.impressions[cell] - group.clicks[cell]) * group.rate[cell] / group.rest[cell]
                 up = group.clicks[cell] - odds
                 bend = odds / group.rest[cell]
                 slope += up
                 curve += bend
-                group.step_y[spot] += up
-                group.weight_y[spot] += bend
+                group.step[spot] += up
+                group.weight[spot] += bend
                 group.curve[cell] = bend
-        group.step_x[item] = slope
-        group.weight_x[item] = max(curve, 1e-300)
+        group.step[item] = slope
+        group.weight[item] = max(curve, 1e-300)
 
 
 @noalloc
-def _eliminated(group: Group) -> None:
-    """Take the items out of the matrix and of the slope, and factor what is left."""
-    places = len(group.y)
+def solve(group: Group) -> None:
+    """Turn the slopes into a step: take the items out of the matrix and of the slope, factor what is left, go back."""
+    items, places = len(group.item_cells) - 1, len(group.schur)
     for spot in range(places):
         for other in range(places):
             group.schur[spot, other] = 0.0
-        group.schur[spot, spot] = group.weight_y[spot] if group.free_y[spot] else 1.0
-    for item in range(len(group.x)):
-        if not group.free_x[item]:
+        group.schur[spot, spot] = group.weight[items + spot] if group.free[items + spot] else 1.0
+    for item in range(items):
+        if not group.free[item]:
             continue
-        weight, slope = group.weight_x[item], group.step_x[item]
         first, last = group.item_cells[item], group.item_cells[item + 1]
         for cell in range(first, last):
-            share = group.curve[cell] / weight
+            share = group.curve[cell] / group.weight[item]
             if share == 0.0:
                 continue
             spot = group.place[cell]
-            group.step_y[spot] -= share * slope
+            group.step[items + spot] -= share * group.step[item]
             for other in range(first, cell + 1):
-                near, far = group.place[other], spot
-                if near > far:
-                    near, far = far, near
+                near, far = min(group.place[other], spot), max(group.place[other], spot)
                 group.schur[far, near] -= share * group.curve[other]
-    _factor(group)
+    _solve_places(group, items, places)
+    for item in range(items):
+        if group.free[item]:
+            slope = group.step[item]
+            for cell in range(group.item_cells[item], group.item_cells[item + 1]):
+                slope -= group.curve[cell] * group.step[items + group.place[cell]]
+            group.step[item] = slope / group.weight[item]
 
 
 @noalloc
-def _factor(group: Group) -> None:
-    """Factor the matrix of the places (Cholesky, in place)."""
-    for spot in range(len(group.y)):
-        floor = 1e-13 * max(group.weight_y[spot], 1e-300)
-        for other in range(spot + 1):
-            total = group.schur[spot, other]
-            for below in range(other):
-                total -= group.schur[spot, below] * group.schur[other, below]
-            if other == spot:
-                group.schur[spot, spot] = math.sqrt(max(total, floor))
-            else:
-                group.schur[spot, other] = total / group.schur[other, other]
-
-
-@noalloc
-def _solve(group: Group) -> None:
-    """Turn the slopes into a step."""
-    places = len(group.y)
+def _solve_places(group: Group, items: int, places: int) -> None:
+    """Factor the matrix of the places (Cholesky, in place) and turn their slopes into steps."""
+    schur = group.schur
     for spot in range(places):
-        if not group.free_y[spot]:
-            group.step_y[spot] = 0.0
+        floor = 1e-13 * max(group.weight[items + spot], 1e-300)
+        for other in range(spot + 1):
+            total = schur[spot, other]
+            for below in range(other):
+                total -= schur[spot, below] * schur[other, below]
+            schur[spot, other] = math.sqrt(max(total, floor)) if other == spot else total / schur[other, other]
+    for spot in range(places):
+        if not group.free[items + spot]:
+            group.step[items + spot] = 0.0
         for other in range(spot):
-            group.step_y[spot] -= group.schur[spot, other] * group.step_y[other]
-        group.step_y[spot] /= group.schur[spot, spot]
-    for back in range(places):
-        spot = places - 1 - back
+            group.step[items + spot] -= schur[spot, other] * group.step[items + other]
+        group.step[items + spot] /= schur[spot, spot]
+    for spot in range(places - 1, -1, -1):
         for other in range(spot + 1, places):
-            group.step_y[spot] -= group.schur[other, spot] * group.step_y[other]
-        group.step_y[spot] /= group.schur[spot, spot]
-    for item in range(len(group.x)):
-        if not group.free_x[item]:
-            continue
-        slope = group.step_x[item]
-        for cell in range(group.item_cells[item], group.item_cells[item + 1]):
-            slope -= group.curve[cell] * group.step_y[group.place[cell]]
-        group.step_x[item] = slope / group.weight_x[item]
+            group.step[items + spot] -= schur[other, spot] * group.step[items + other]
+        group.step[items + spot] /= schur[spot, spot]
 
 
 @noalloc
-def _reach(values: Floats, steps: Floats, duals: Floats, free: Mask, tau: float) -> tuple[float, float]:
-    """How far a step may go before a bound, or a multiplier, is met."""
+def _dual_step(group: Group, parameter: int, tau: float) -> float:
+    """How a multiplier moves with the step of its parameter, from where that step was computed."""
+    z, dual = group.old[parameter], group.dual[parameter]
+    return -tau / z - dual - dual / z * group.step[parameter]
+
+
+@noalloc
+def _reach(group: Group, tau: float) -> tuple[float, float]:
+    """How far a step may go before a bound, or a multiplier, is met; keeps where it starts."""
     far, far_dual = 1.0, 1.0
-    for place in range(len(values)):
-        if free[place]:
-            if steps[place] > 0.0:
-                far = min(far, 0.99 * -values[place] / steps[place])
-            change = -tau / values[place] - duals[place] - duals[place] / values[place] * steps[place]
+    for parameter in range(len(group.z)):
+        group.old[parameter] = group.z[parameter]
+        if group.free[parameter]:
+            if group.step[parameter] > 0.0:
+                far = min(far, 0.99 * -group.z[parameter] / group.step[parameter])
+            change = _dual_step(group, parameter, tau)
             if change < 0.0:
-                far_dual = min(far_dual, 0.99 * duals[place] / -change)
+                far_dual = min(far_dual, 0.99 * group.dual[parameter] / -change)
     return far, far_dual
 
 
 @noalloc
-def _moved_duals(values: Floats, steps: Floats, duals: Floats, free: Mask, tau: float, far: float) -> None:
-    """Move the multipliers of parameters that still are where the step was computed."""
-    for place in range(len(values)):
-        if free[place]:
-            change = -tau / values[place] - duals[place] - duals[place] / values[place] * steps[place]
-            duals[place] += far * change
-
-
-@noalloc
-def _off(values: Floats, slopes: Floats, duals: Floats, free: Mask, tau: float) -> float:
+def _balance(group: Group, tau: float) -> float:
     """How far slopes and multipliers are from balance: the slopes of the barrier problem are given."""
     total = 0.0
-    for place in range(len(values)):
-        if free[place]:
-            total += abs(slopes[place] - tau / values[place] - duals[place])
+    for parameter in range(len(group.z)):
+        if group.free[parameter]:
+            total += abs(group.step[parameter] - tau / group.z[parameter] - group.dual[parameter])
     return total
 
 
 @noalloc
-def _missing(values: Floats, duals: Floats, free: Mask) -> tuple[float, int]:
+def _missing(group: Group) -> tuple[float, int]:
     """Sum of multiplier times distance to the bound, over the parameters that may move, and their number."""
     total, number = 0.0, 0
-    for place in range(len(values)):
-        if free[place]:
-            total -= duals[place] * values[place]
+    for parameter in range(len(group.z)):
+        if group.free[parameter]:
+            total -= group.dual[parameter] * group.z[parameter]
             number += 1
-    return total, number
+    return total, max(number, 1)
 
 
 @noalloc
 def _decrement(group: Group) -> float:
     """Twice what a quadratic step would still gain, from the steps and the matrix: step' H step."""
-    total = 0.0
-    for spot in range(len(group.y)):
-        total += group.weight_y[spot] * group.step_y[spot] * group.step_y[spot]
-    for item in range(len(group.x)):
-        if group.free_x[item]:
-            total += group.weight_x[item] * group.step_x[item] * group.step_x[item]
+    items, total = len(group.item_cells) - 1, 0.0
+    for parameter in range(len(group.z)):
+        if group.free[parameter]:
+            total += group.weight[parameter] * group.step[parameter] * group.step[parameter]
+    for item in range(items):
+        if group.free[item]:
             for cell in range(group.item_cells[item], group.item_cells[item + 1]):
-                total += 2.0 * group.curve[cell] * group.step_x[item] * group.step_y[group.place[cell]]
+                total += 2.0 * group.curve[cell] * group.step[item] * group.step[items + group.place[cell]]
     return total
 
 
 @noalloc
-def _move(values: Floats, old: Floats, steps: Floats, free: Mask, far: float) -> float:
+def _move(group: Group, far: float) -> float:
     """Go that far along a step from the old values; return the lowest value."""
     lowest = 0.0
-    for place in range(len(values)):
-        if free[place]:
-            values[place] = old[place] + far * steps[place]
-            lowest = min(lowest, values[place])
+    for parameter in range(len(group.z)):
+        if group.free[parameter]:
+            group.z[parameter] = group.old[parameter] + far * group.step[parameter]
+            lowest = min(lowest, group.z[parameter])
     return lowest
 
 
 @noalloc
 def climb(group: Group, prior: Floats, tilt: float, tau: float, tolerance: float) -> tuple[float, int, float]:
-    """Climb from the group's x and y; return the nats that may be missing at the top, the steps, and the height."""
+    """Climb from where the group is; return the nats that may be missing at the top, the steps, and the height."""
     gap, lowest = math.inf, 0.0
     total, inside = levels(group, prior, tilt)
     for step in range(_STEPS):
-        at_x, number_x = _missing(group.x, group.dual_x, group.free_x)
-        at_y, number_y = _missing(group.y, group.dual_y, group.free_y)
-        number = max(number_x + number_y, 1)
-        tau = max(0.1 * tolerance / number, min(tau, 0.1 * (at_x + at_y) / number))
-        _slopes(group, prior, tilt, tau)
-        off = _off(group.x, group.step_x, group.dual_x, group.free_x, tau)
-        off += _off(group.y, group.step_y, group.dual_y, group.free_y, tau)
-        _eliminated(group)
-        _solve(group)
-        gap = at_x + at_y + _decrement(group)
+        missing, number = _missing(group)
+        tau = max(0.1 * tolerance / number, min(tau, 0.1 * missing / number))
+        slopes(group, prior, tilt, tau)
+        off = _balance(group, tau)
+        solve(group)
+        gap = missing + _decrement(group)
         before = total + tau * inside
         if gap <= tolerance and off <= 1e3 * tolerance + 1e-9 * abs(before):
             return gap, step, total
-        far_x, dual_x = _reach(group.x, group.step_x, group.dual_x, group.free_x, tau)
-        far_y, dual_y = _reach(group.y, group.step_y, group.dual_y, group.free_y, tau)
-        far = min(far_x, far_y)
-        for item in range(len(group.x)):
-            group.old_x[item] = group.x[item]
-        for spot in range(len(group.y)):
-            group.old_y[spot] = group.y[spot]
+        far, far_dual = _reach(group, tau)
         raised = False
         for _ in range(_HALVINGS):
-            lowest = _move(group.x, group.old_x, group.step_x, group.free_x, far)
-            lowest = min(lowest, _move(group.y, group.old_y, group.step_y, group.free_y, far))
+            lowest = _move(group, far)
             total, inside = levels(group, prior, tilt)
             if total + tau * inside >= before - 1e-13 * abs(before):
                 raised = True
                 break
             far *= 0.5
-        _moved_duals(group.old_x, group.step_x, group.dual_x, group.free_x, tau, min(dual_x, dual_y))
-        _moved_duals(group.old_y, group.step_y, group.dual_y, group.free_y, tau, min(dual_x, dual_y))
+        for parameter in range(len(group.z)):
+            if group.free[parameter]:
+                group.dual[parameter] += far_dual * _dual_step(group, parameter, tau)
         if lowest < _LOWEST:
             return math.inf, step, total
         if not raised:

@@ -17,13 +17,19 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks.counts.count_arrays import Cells, summed
-from rankone.clicks.models.fitting.profile import HIGH, LOW, Contrasts, Ends, contrasts, profile
-from rankone.clicks.models.fitting.uncertainty import checked_level
+from rankone.clicks.models.fitting.climb import group_of
+from rankone.clicks.models.fitting.profile import HIGH, LOW, Contrasts, Ends, profile
 from rankone.errors import InputError
 from rankone.numerics.arrays import Floats, Ints
+from rankone.specs import number_in
 
 if TYPE_CHECKING:
     from rankone.clicks.models.product import ProductModel
+
+
+def z_of(level: float) -> float:
+    """Return how many standard errors an interval of this level reaches either way."""
+    return NormalDist().inv_cdf(0.5 + number_in("level", level, "(0, 1)", example=0.95) / 2.0)
 
 
 def check_counts(cells: Cells) -> None:
@@ -48,12 +54,17 @@ class GroupProfile:
         self.prior: tuple[float, float] = getattr(model, "prior", (0.0, 0.0))
         self.label_of_item = self.labels[self.place[self.item_cells[:-1]]]
 
-    def ends(self, wanted: Contrasts, level: float) -> Ends:
-        """Return the ends of contrasts at a level."""
-        z = NormalDist().inv_cdf(0.5 + level / 2.0)
-        return profile(
-            self.item_cells, self.place, self.impressions, self.clicks, self.a, self.g, self.prior, wanted, z
-        )  # fmt: skip
+    def ends(self, level: float, *terms: tuple[Any, float], ends: int = LOW | HIGH) -> Ends:
+        """Return the ends of sums of parameters (items by number, places by `at`), each with its sign."""
+        parameters = np.stack(np.broadcast_arrays(*(np.atleast_1d(numbers) for numbers, _ in terms)), axis=1)
+        signs = np.array([sign for _, sign in terms])
+        wanted = Contrasts(parameters.astype(np.int64), signs, bool((signs >= 0.0).all()), ends)
+        group = group_of(self.item_cells, self.place, self.impressions, self.clicks, len(self.g))
+        return profile(group, self.a, self.g, self.prior, wanted, z_of(level))
+
+    def at(self, places: Any) -> Any:
+        """Numbers of the parameters of places, which come after those of the items."""
+        return len(self.a) + places
 
     def references(self) -> dict[int, int]:
         """The place with the highest examination of each component, by the component's label."""
@@ -64,50 +75,39 @@ class GroupProfile:
         """The reference of a component and the other places that may be the highest, the most shown first."""
         places = np.flatnonzero((self.labels == label) & (np.arange(len(self.g)) != reference))
         places = places[self.clicks_of_places()[places] > 0]
-        wanted = contrasts(len(places), (places, 1.0, False), (reference, -1.0, False), ends=HIGH)
-        high = self.ends(wanted, level).high if len(places) else np.zeros(0)
-        found, shown = np.append(reference, places[high >= 0.0]), summed(self.place, self.impressions, len(self.g))
-        order = sorted(found.tolist(), key=lambda place: (-shown[place], place))
-        return np.array(order, np.int64)
-
-    def first_rival(self, label: int, reference: int, level: float) -> int:
-        """The most shown of the places that may be the highest."""
-        return int(self.rivals(label, reference, level)[0])
-
-    def clicks_of_items(self) -> Floats:
-        """Clicks of each item."""
-        return summed(self.item, self.clicks, len(self.a))
+        high = self.ends(level, (self.at(places), 1.0), (self.at(reference), -1.0), ends=HIGH).high
+        able, shown = np.append(reference, places[high >= 0.0]), summed(self.place, self.impressions, len(self.g))
+        return np.array(sorted(able.tolist(), key=lambda place: (-shown[place], place)), np.int64)
 
     def clicks_of_places(self) -> Floats:
         """Clicks at each place."""
         return summed(self.place, self.clicks, len(self.g))
 
-    def rates(self, items: Ints, places: Ints, level: float, ends: int = LOW | HIGH) -> Ends:
+    def rates(self, items: Any, places: Any, level: float, ends: int = LOW | HIGH) -> Ends:
         """Return the ends of the logarithm of the click rates of pairs."""
-        return self.ends(contrasts(len(items), (items, 1.0, True), (places, 1.0, False), ends=ends), level)
+        return self.ends(level, (items, 1.0), (self.at(places), 1.0), ends=ends)
 
 
 def attraction_ends(group: GroupProfile, scale: str, level: float) -> tuple[Floats, Floats, Floats]:
     """Return standard error (NaN without clicks), low and high of the attraction of every item of a group."""
     references = group.references()
     reference = np.array([references[int(label)] for label in group.label_of_item], np.int64)
-    everyone = np.arange(len(group.a))
+    everyone, factor = np.arange(len(group.a)), np.ones(len(group.a))
     if scale == "balanced":
         best = _best_items(group)
         chosen = np.array([best[int(label)] for label in group.label_of_item], np.int64)
-        wanted = contrasts(len(everyone), (everyone, 1.0, True), (chosen, -0.5, True), (reference, 0.5, False))
-        found, factor = group.ends(wanted, level), np.ones(len(everyone))
+        found = group.ends(level, (everyone, 1.0), (chosen, -0.5), (group.at(reference), 0.5))
     else:
         found = group.rates(everyone, reference, level)
-        factor = 1.0 / group.g[reference] if scale == "as-is" else np.ones(len(everyone))
-        firsts = {label: group.first_rival(label, place, level) for label, place in references.items()}
+        factor = 1.0 / group.g[reference] if scale == "as-is" else factor
+        firsts = {label: int(group.rivals(label, place, level)[0]) for label, place in references.items()}
         first = np.array([firsts[int(label)] for label in group.label_of_item], np.int64)
         other = np.flatnonzero(first != reference)
         if len(other):  # the highest of several equal positions is the highest by luck
             there = group.rates(everyone[other], first[other], level)
             found.low[other] = np.minimum(found.low[other], there.low)
             found.high[other] = np.maximum(found.high[other], there.high)
-    error = np.where(group.clicks_of_items() > 0, group.a * found.error, np.nan)
+    error = np.where(summed(group.item, group.clicks, len(group.a)) > 0, group.a * found.error, np.nan)
     return error, factor * np.exp(found.low), np.minimum(factor * np.exp(found.high), 1.0)
 
 
@@ -121,8 +121,7 @@ def examination_ends(group: GroupProfile, scale: str, level: float) -> tuple[Flo
         places = np.flatnonzero((group.labels == label) & (np.arange(size) != reference))
         members = np.append(reference, places)
         if scale == "balanced":
-            wanted = contrasts(len(members), (members, 1.0, False), (best[label], 0.5, True), (reference, -0.5, False))
-            found = group.ends(wanted, level)
+            found = group.ends(level, (group.at(members), 1.0), (best[label], 0.5), (group.at(reference), -0.5))
             error[members], low[members] = group.g[members] * found.error, np.exp(found.low)
             high[members] = np.minimum(np.exp(found.high), 1.0)
             continue
@@ -130,7 +129,7 @@ def examination_ends(group: GroupProfile, scale: str, level: float) -> tuple[Flo
         low[reference] = high[reference] = factor
         if not len(places):
             continue
-        found = group.ends(contrasts(len(places), (places, 1.0, False), (reference, -1.0, False)), level)
+        found = group.ends(level, (group.at(places), 1.0), (group.at(reference), -1.0))
         error[places], low[places] = group.g[places] * found.error, factor * np.exp(found.low)
         high[places] = factor * np.exp(found.high)
         rivals = group.rivals(label, reference, level)
@@ -147,7 +146,7 @@ def _allow_for_rivals(
     for number, rival in enumerate(rivals.tolist()):
         others = members[members != rival]
         ends = LOW if number else LOW | HIGH
-        found = group.ends(contrasts(len(others), (others, 1.0, False), (rival, -1.0, False), ends=ends), level)
+        found = group.ends(level, (group.at(others), 1.0), (group.at(rival), -1.0), ends=ends)
         low[others] = np.minimum(low[others], factor * np.exp(found.low))
         if number == 0:
             high[others], high[rival] = factor * np.exp(found.high), factor
@@ -159,6 +158,19 @@ def _best_items(group: GroupProfile) -> dict[int, int]:
         int(label): int(np.where(group.label_of_item == label, group.a, -1.0).argmax())
         for label in np.unique(group.label_of_item)
     }
+
+
+def places_information(border: Floats) -> Floats:
+    """Information about the logarithms of examinations once attractions are free; `border` has a row for each item.
+
+    A cell of n impressions and click rate p has the Fisher information n p / (1 - p) about the logarithm of its rate.
+    Ratios only are known: rows and columns add up to 0.
+
+    >>> places_information(np.array([[2.0, 2.0, 0.0]])).tolist()
+    [[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    diagonal = np.maximum(border.sum(axis=1), 1e-300)
+    return np.diag(border.sum(axis=0)) - border.T @ (border / diagonal[:, None])
 
 
 def with_ends(table: pl.DataFrame, error: Floats, low: Floats, high: Floats) -> pl.DataFrame:
@@ -173,7 +185,10 @@ def binomial_ends(clicks: Floats, impressions: Floats, level: float) -> tuple[Fl
     >>> low.round(3).tolist(), high.tolist()
     ([0.839], [1.0])
     """
-    z, n = NormalDist().inv_cdf(0.5 + checked_level(level) / 2.0), np.maximum(impressions, 1e-300)
+    z, n = (
+        NormalDist().inv_cdf(0.5 + number_in("level", level, "(0, 1)", example=0.95) / 2.0),
+        np.maximum(impressions, 1e-300),
+    )
     share = clicks / n
     middle = (share + z * z / (2.0 * n)) / (1.0 + z * z / n)
     reach = z / (1.0 + z * z / n) * np.sqrt(share * (1.0 - share) / n + z * z / (4.0 * n * n))
@@ -192,7 +207,7 @@ def best_pairs(model: ProductModel, level: float) -> pl.DataFrame:
     many; what the data support is the pair with the highest lower bound among those shown often; and items that cannot
     be told from its item are counted, each of the k (k - 1) ordered pairs with its part of the error (Bonferroni).
     """
-    checked_level(level)
+    number_in("level", level, "(0, 1)", example=0.95)
     shared = model.examination == "shared"
     groups = {0: GroupProfile(model, 0)} if shared else {}
     rows = []
@@ -209,39 +224,47 @@ def _of_query(model: ProductModel, group: GroupProfile, items: Ints, level: floa
     best = int((group.a[items] * group.g[reference]).argmax())
     top, place = int(items[best]), int(reference[best])
     careful = 1.0 - (1.0 - level) / len(items)  # the best of many is overrated
-    one, where = np.array([top]), np.array([place])
-    high = group.rates(one, where, level).high[0]
-    low = group.rates(one, where, careful).low[0]
-    inside = np.isin(group.item, items)
-    n, c = np.zeros((len(group.a), len(group.g))), np.zeros((len(group.a), len(group.g)))
-    np.add.at(n, (group.item[inside], group.place[inside]), group.impressions[inside])
-    np.add.at(c, (group.item[inside], group.place[inside]), group.clicks[inside])
+    high = group.rates(top, place, level).high[0]
+    low = group.rates(top, place, careful).low[0]
+    inside, shape = np.isin(group.item, items), (len(group.a), len(group.g))
+    cell = group.item[inside] * shape[1] + group.place[inside]
+    n, c = (
+        summed(cell, each[inside], shape[0] * shape[1]).reshape(shape).astype(np.int64)
+        for each in (group.impressions, group.clicks)
+    )
     item, spot = _supported(group, items, n, careful)
-    ends = group.rates(np.array([item]), np.array([spot]), careful)
+    ends = group.rates(item, spot, careful)
     names, position = model.cells_.items["item"], model.position_names_
     others = items[items != item]
-    apart = contrasts(len(others), (others, 1.0, True), (item, -1.0, True), ends=HIGH)
     together = 1.0 - (1.0 - level) / max(1, len(others) * len(items))
-    above = group.ends(apart, together).high if len(others) else np.zeros(0)
+    above = group.ends(together, (others, 1.0), (item, -1.0), ends=HIGH).high
     comparable = group.label_of_item[others] == group.label_of_item[item]
-    rate = float(np.exp(ends.value[0]))
-    supported = {"low": float(np.exp(ends.low[0])), "high": float(min(np.exp(ends.high[0]), 1.0))}
+    supported_low, supported_high = float(np.exp(ends.low[0])), float(min(np.exp(ends.high[0]), 1.0))
     alike = int((~comparable | (above >= 0.0)).sum())
-    wide = supported["high"] > WIDE * supported["low"]
+    wide = supported_high > WIDE * supported_low
     return {
-        "best_item": names[group.items.start + top], "best_position": position[place] if position else place + 1,
-        "best_click_rate": float(group.a[top] * group.g[place]), "low": float(np.exp(low)),
-        "high": float(min(np.exp(high), 1.0)), "impressions": int(n[top].sum()), "clicks": int(c[top].sum()),
-        "pair_impressions": int(n[top, place]), "pair_clicks": int(c[top, place]),
+        "best_item": names[group.items.start + top],
+        "best_position": position[place] if position else place + 1,
+        "best_click_rate": float(group.a[top] * group.g[place]),
+        "low": float(np.exp(low)),
+        "high": float(min(np.exp(high), 1.0)),
+        "impressions": int(n[top].sum()),
+        "clicks": int(c[top].sum()),
+        "pair_impressions": int(n[top, place]),
+        "pair_clicks": int(c[top, place]),
         "supported_item": names[group.items.start + item],
-        "supported_position": position[spot] if position else spot + 1, "supported_rate": rate,
-        "supported_low": supported["low"], "supported_high": supported["high"],
-        "supported_impressions": int(n[item, spot]), "supported_clicks": int(c[item, spot]), "not_told_apart": alike,
+        "supported_position": position[spot] if position else spot + 1,
+        "supported_rate": float(np.exp(ends.value[0])),
+        "supported_low": supported_low,
+        "supported_high": supported_high,
+        "supported_impressions": int(n[item, spot]),
+        "supported_clicks": int(c[item, spot]),
+        "not_told_apart": alike,
         "too_little_data": bool(c[items].sum() == 0 or wide or 0 < len(others) == alike),
-    }  # fmt: skip
+    }
 
 
-def _supported(group: GroupProfile, items: Ints, n: Floats, level: float) -> tuple[int, int]:
+def _supported(group: GroupProfile, items: Ints, n: Ints, level: float) -> tuple[int, int]:
     """Return the pair with the highest lower bound, among those that were shown often enough to be judged by eye."""
     often = n[items] >= min(_OFTEN, n[items].max())
     rows, cols = np.nonzero(often)

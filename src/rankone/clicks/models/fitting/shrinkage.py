@@ -87,9 +87,16 @@ def _posterior(each: Floats, priors: Floats, strength: Floats, centre: Floats) -
 
 
 def _keep_the_well_known(
-    found: Shrunken, own: slice, fitted: Floats, item: Ints, g: Floats, n: Floats, nodes: Floats,
-    pull: tuple[float, float], level: float,
-) -> None:  # fmt: skip
+    found: Shrunken,
+    own: slice,
+    fitted: Floats,
+    item: Ints,
+    g: Floats,
+    n: Floats,
+    nodes: Floats,
+    pull: tuple[float, float],
+    level: float,
+) -> None:
     """Items whose likelihood is too narrow for the grid: the fitted value, moved a little by the prior."""
     chance = np.clip(fitted[item] * g, 1e-9, 1.0 - 1e-9)
     information = summed(item, n * chance / (1.0 - chance), len(fitted))

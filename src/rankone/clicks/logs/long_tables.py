@@ -1,10 +1,11 @@
-"""What the values of a long table must be, in the same words for files and dataframes."""
+"""Which column of a long table holds what, and what its values must be, in the same words for files and dataframes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from rankone.clicks.counts.counts import MOST_POSITIONS
+from rankone.errors import InputError
 
 NO_POSITION = f"the position is no whole number from 1 to {MOST_POSITIONS}"
 NO_PLACE = "the position is missing"
@@ -59,3 +60,31 @@ def hint(reason: str, value: str | None) -> str:
     if reason.endswith("is missing") and value:
         return f"if '{value}' is a name, say what stands for a missing one: missing=NULL, for example"
     return "check the format and the columns"
+
+
+def find_columns(header: Sequence[str], named: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the columns of a header by what they hold; None stands for the usual name, if there is such a column.
+
+    >>> find_columns(["Query", "doc", "rank"], {"query": None, "item": "doc", "position": "Rank", "list": None})
+    {'query': 'Query', 'item': 'doc', 'position': 'rank'}
+    """
+    result = {}
+    for what, name in named.items():
+        exact = [column for column in header if column == (name or what)]
+        alike = exact or [column for column in header if column.strip().casefold() == (name or what).casefold()]
+        if len(alike) == 1:
+            result[what] = alike[0]
+        elif alike or name is not None:
+            free = [column for column in header if column not in result.values() and column not in named.values()]
+            do = f"name the column: {what}={free[0] if free else '...'}"
+            raise InputError(f"one column '{name or what}' ({what})", f"the columns {', '.join(header)}", do)
+    return result
+
+
+def pooled(header: Sequence[str], columns: Mapping[str, str], query: str) -> str:
+    """Say that all rows were taken as one query, and where their queries may be."""
+    others = [column for column in header if column and column not in columns.values()]
+    text = f"No column 'query': all rows are taken as one query, '{query}'."
+    if not others:
+        return text
+    return f"{text} Other columns: {', '.join(others)}; if one holds the queries, name it: query={others[0]}."
