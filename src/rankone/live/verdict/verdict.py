@@ -57,7 +57,7 @@ def verdict_of(fold: Fold) -> Verdict:
     if weighing.fits:
         clicks, outcomes = (margins(each)[weighing.live] for each in (fold.clicks, fold.pulls))
         seen = (clicks >= FEW_CLICKS) & (outcomes >= FEW_OUTCOMES)
-        found = weighing.standing(seen, fold.asked, fold.clicks, _counted(fold))
+        found = weighing.standing(seen, fold.asked, fold.clicks + fold.late, _counted(fold))
         decided = min(found.doubt, found.enough) <= weighing.error
         known = weighing.compared >= _ENOUGH * weighing.weighed and (weighing.weighed or not fold.learned_since)
         if decided or known:
