@@ -103,6 +103,20 @@ def test_no_rate_is_above_100_percent_and_none_has_an_interval():
     assert other == pytest.approx(0.94, abs=0.05)
 
 
+def test_where_nearly_all_visitors_click_the_best_leads_and_its_rate_is_right():
+    """By clicks alone the wrong pair led in 7 of 16 such runs, now in 3; estimates were off by 0.06."""
+    right, off = 0, []
+    rows, cols = {"A": 0.99, "B": 0.93}, {"v": 1.0, "w": 0.9}
+    for seed in range(8):
+        with live(["A", "B"], ["v", "w"], policy="uts", goal="both", seed=seed) as experiment:
+            report = visit(experiment, [*rows.values()], [*cols.values()], 1000, seed)[-1]
+        (row, col), right = report.best.values(), right + (report.best == {"row": "A", "col": "v"})
+        off += [level.rate - rows[level.name] * cols[col] for level in report.factors[0].levels if level.rate]
+        off += [level.rate - rows[row] * cols[level.name] for level in report.factors[1].levels if level.rate]
+    assert right >= 7
+    assert np.sqrt(np.mean(np.square(off))) < 0.05
+
+
 def test_the_visitors_still_needed_are_those_of_what_leads(monkeypatch):
     told = []
     monkeypatch.setattr(weighing, "visitors_left", lambda *given: told.append((given[3] - given[2][:-1]).tolist()))
@@ -318,7 +332,7 @@ def test_a_lucky_click_on_what_is_hardly_shown_does_not_let_it_lead(seed):
 
 def test_counts_tell_who_leads_only_where_few_clicks_compare():
     few, many = by_clicks(1, 3), by_clicks(50, 100)
-    counted = Counted(np.log([0.8, 0.2]), np.array([400.0, 100.0]))
+    counted = Counted(np.log([0.8, 0.2]), np.array([400.0, 100.0]), np.array([500.0, 500.0]))
     assert np.argmax(level_scores(few, np.arange(2), counted).logs) == 0
     assert np.argmax(level_scores(many, np.arange(2), counted).logs) == 1
     alone = level_scores(few, np.arange(2)).clicks[0, 1]

@@ -76,7 +76,10 @@ def _counted(fold: Fold) -> list[Counted]:
     design = Design.of(cells, pulls.shape, pulls[where], clicks[where])
     more = _SMOOTHING * np.bincount(design.levels.ravel(), minlength=design.n_levels).astype(np.float64)
     effects = np.split(np.maximum(design.maximise(more).x, _SMALLEST), design.starts[1:-1])
-    return [Counted(effect, margin(clicks, factor).astype(float)) for factor, effect in enumerate(effects)]
+    return [
+        Counted(effect, margin(clicks, factor).astype(float), margin(pulls, factor).astype(float))
+        for factor, effect in enumerate(effects)
+    ]
 
 
 def _by_counts(fold: Fold) -> Verdict:
