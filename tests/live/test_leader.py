@@ -11,7 +11,7 @@ from rankone.errors import InputError
 from rankone.evidence.levels import TRAFFIC_RATIOS, start_evidence, weigh
 from rankone.live import Experiment
 from rankone.live.evidence import weighing
-from rankone.live.evidence.ratios import Counted, level_scores, log_excess
+from rankone.live.evidence.ratios import Counted, _finer, gap_bends, level_scores, log_excess, upper_bound
 from rankone.live.evidence.standing import Claims, standing
 from rankone.live.forbidden import Allowed
 from rankone.wording.ratios import FEW_CLICKS, FEW_OUTCOMES
@@ -103,6 +103,20 @@ def test_no_rate_is_above_100_percent_and_none_has_an_interval():
     assert other == pytest.approx(0.94, abs=0.05)
 
 
+def test_where_nearly_all_visitors_click_the_best_leads_and_its_rate_is_right():
+    """By clicks alone the wrong pair led in 7 of 16 such runs, now in 3; estimates were off by 0.06."""
+    right, off = 0, []
+    rows, cols = {"A": 0.99, "B": 0.93}, {"v": 1.0, "w": 0.9}
+    for seed in range(8):
+        with live(["A", "B"], ["v", "w"], policy="uts", goal="both", seed=seed) as experiment:
+            report = visit(experiment, [*rows.values()], [*cols.values()], 1000, seed)[-1]
+        (row, col), right = report.best.values(), right + (report.best == {"row": "A", "col": "v"})
+        off += [level.rate - rows[level.name] * cols[col] for level in report.factors[0].levels if level.rate]
+        off += [level.rate - rows[row] * cols[level.name] for level in report.factors[1].levels if level.rate]
+    assert right >= 7
+    assert np.sqrt(np.mean(np.square(off))) < 0.05
+
+
 def test_the_visitors_still_needed_are_those_of_what_leads(monkeypatch):
     told = []
     monkeypatch.setattr(weighing, "visitors_left", lambda *given: told.append((given[3] - given[2][:-1]).tolist()))
@@ -190,16 +204,17 @@ def most_excess(worth, rng):
 
     (A, v), (B, v) and (B, w) are clicked in proportion to `worth`, and what was clicked more often is shown more often.
     """
-    shown, cells, clicks, found = np.array([[0, 2], [1, 2], [1, 3]]), np.ones(3), np.zeros(4), []
+    shown, cells, clicks, found = np.array([[0, 2], [1, 2], [1, 3]]), np.ones(3), np.zeros(3), []
     evidence, traffic = start_evidence((2, 2)), start_evidence((0, 0), TRAFFIC_RATIOS)
     for _ in range(6):
         first, both, last = chance = cells / cells.sum()
         chosen = rng.choice(3, 60, p=chance * worth / (chance * worth).sum())
         crosses = np.array([[first, both, first, 0.0], [first, both, both, last], [0.0, last, both, last]])
         compiled(weigh, weigh.__module__)(evidence, traffic, shown[chosen], np.ones(60, np.int64), crosses[chosen])
-        np.add.at(clicks, shown[chosen], 1)
+        clicks += np.bincount(chosen, minlength=3)
         cells = 0.3 + np.bincount(chosen, minlength=3) / 25
-        found.append([log_excess(evidence, clicks, *levels) for levels in ((0, 1, 3, 2), (1, 0, 2, 3))])
+        compared = clicks[0] + clicks[1], clicks[1] + clicks[2]
+        found.append([log_excess(evidence, compared, *levels) for levels in ((0, 1, 3, 2), (1, 0, 2, 3))])
     return np.max(found, axis=0)
 
 
@@ -209,6 +224,32 @@ def test_two_levels_at_a_time_are_seldom_wrong_where_combinations_tie():
     wrong = sum(most_excess(np.array([2.0, 1.0, 2.0]), rng).max() >= bar for _ in range(runs))
     assert wrong <= 0.05 * runs + 3 * math.sqrt(0.05 * 0.95 * runs)
     assert sum(most_excess(np.array([5.0, 1.0, 1.0]), rng)[0] >= bar for _ in range(10)) > 5  # and seldom silent
+
+
+@pytest.mark.parametrize("seed", [53, 54, 55])  # too early to be sure, by lines between points of the grid
+def test_a_ban_is_decided_where_ratios_lie_between_those_of_the_grid(seed):
+    """A with v has 1.9 times the clicks of B with w. A has 3 times those of B, w has 1.6 times those of v."""
+    with live(["A", "B"], ["v", "w"], seed=seed) as experiment:
+        experiment.forbid(BANNED)
+        report = visit(experiment, [0.9, 0.3], [0.5, 0.8], 5000, seed)[-1]
+    assert (report.decided, report.best) == (True, {"row": "A", "col": "v"})
+
+
+def test_the_likelihood_between_points_of_the_grid_is_within_its_bounds():
+    rng, grid = np.random.default_rng(5), np.log(start_evidence((2,)).ratios)
+    points, at = np.concatenate([-grid[::-1], [0.0], grid]), np.linspace(-3.9, 3.9, 60)
+    for _ in range(100):
+        odds = rng.normal(rng.normal(), rng.choice([0.0, 0.3, 2.0, 4.0]), rng.integers(1, 300))
+        on_x = rng.random(len(odds)) < 1.0 / (1.0 + np.exp(-odds - rng.normal(0.0, 1.5)))
+
+        def likelihood(logs, odds=odds, on_x=on_x):
+            each = np.add.outer(logs, odds)
+            return (np.logaddexp(odds, 0.0) - np.logaddexp(each, 0.0)).sum(axis=1) + logs * on_x.sum()
+
+        least, most = gap_bends(points, likelihood(points), len(odds))
+        finer, lower = _finer(points, likelihood(points), least)
+        assert (lower <= likelihood(finer) + 1e-9).all()
+        assert (upper_bound(points, likelihood(points), at, most) >= likelihood(at) - 1e-9).all()
 
 
 def test_levels_that_nothing_links_are_said_to_be_undecidable():
@@ -291,7 +332,7 @@ def test_a_lucky_click_on_what_is_hardly_shown_does_not_let_it_lead(seed):
 
 def test_counts_tell_who_leads_only_where_few_clicks_compare():
     few, many = by_clicks(1, 3), by_clicks(50, 100)
-    counted = Counted(np.log([0.8, 0.2]), np.array([400.0, 100.0]))
+    counted = Counted(np.log([0.8, 0.2]), np.array([400.0, 100.0]), np.array([500.0, 500.0]))
     assert np.argmax(level_scores(few, np.arange(2), counted).logs) == 0
     assert np.argmax(level_scores(many, np.arange(2), counted).logs) == 1
     alone = level_scores(few, np.arange(2)).clicks[0, 1]

@@ -60,7 +60,7 @@ def alarm_note(fold: Fold) -> str | None:
     if insuring is not None:
         check_compiled(insuring, len(fold.factors))  # the writer's turn has no time for that
         more["policy"] = insuring.label
-    steering = fold.weighing.steer(fold.asked, fold.clicks) if alarm["did"] == WARN else None
+    steering = fold.weighing.steer(fold.asked, fold.clicks + fold.late) if alarm["did"] == WARN else None
     if steering is not None:
         more["steer"] = steering
     return era_note(fold, _why(alarm), forget=alarm["did"] != WARN, **more)

@@ -364,7 +364,7 @@ def _due(fold: Fold) -> list[tuple[Kind, str]]:
     alarm = alarm_note(fold)
     if alarm is not None:
         return [(Kind.ERA, alarm)]
-    stopping, turn = fold.settings.stopping, fold.weighing.turn(fold.asked, fold.clicks)
+    stopping, turn = fold.settings.stopping, fold.weighing.turn(fold.asked, fold.clicks + fold.late)
     won = winning_note(fold, stopping.error) if stopping.auto else None
     if turn is None and fold.weighing.noted:
         turn = "{}"  # a look failed before: that is over

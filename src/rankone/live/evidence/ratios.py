@@ -8,17 +8,20 @@ estimates that are made two by two need not fit together: A may look better than
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankone.evidence.levels import Evidence
-from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.arrays import Floats
 
 LOG_RATIOS = np.linspace(-math.log(100.0), math.log(100.0), 922)  # log ratios at which intervals may end, 1 % apart
 NO_BOUND = 99.0  # intervals go no further than ratios of 100
 _PRIOR = 1.0 / math.log(2.0) ** 2  # of a log ratio: levels that differ by more than a factor of two are rare
-_COUNTED = 5.0  # precision at most that plain counts lend to a log ratio: as of ten clicks on either level
+_COUNTED = (
+    5.0  # precision that plain counts may lend to a log ratio, whatever the rates: as of ten clicks on either level
+)
 
 
 class Counted(NamedTuple):
@@ -26,6 +29,7 @@ class Counted(NamedTuple):
 
     logs: Floats  # (levels,) the log of what each changes clicks by
     clicks: Floats  # (levels,)
+    outcomes: Floats  # (levels,)
 
 
 class Scores(NamedTuple):
@@ -44,7 +48,8 @@ def level_scores(evidence: Evidence, levels: Any, counted: Counted | None = None
 
     Where a policy leaves little to chance, few clicks compare two levels, and one lucky click on a level that is hardly
     ever shown would let it lead. There plain `counted` clicks decide, which hold while rates stay as they are; they
-    weigh no more than ten clicks that compare.
+    weigh no more than ten clicks that compare. Where nearly all visitors click, clicks say little and counts much: no
+    site makes a rate more than 100 %, so a count of 95 % is at most 5 % too low, whenever the level was shown.
 
     >>> import numpy as np
     >>> from rankone.evidence.levels import start_evidence
@@ -77,9 +82,11 @@ def _by_counts(counted: Counted | None, n: int) -> tuple[Floats, Floats]:
     """Return the log ratio of each two levels by counts, and how precise that is taken to be."""
     if counted is None:
         return np.zeros((n, n)), np.zeros((n, n))
-    variances = 1.0 / (counted.clicks + 0.5)
+    silent = 1.0 - counted.clicks / (counted.outcomes + 1.0)
+    variances, apart = silent / (counted.clicks + 0.5), silent**2
     precision = 1.0 / (variances[:, None] + variances)
-    return counted.logs[:, None] - counted.logs, np.minimum(precision, _COUNTED)
+    most = np.maximum(_COUNTED, 1.0 / (apart[:, None] + apart))
+    return counted.logs[:, None] - counted.logs, np.minimum(precision, most)
 
 
 class Ratio(NamedTuple):
@@ -110,7 +117,7 @@ def ratio_of(evidence: Evidence, x: int, y: int, error: float) -> Ratio:
     return Ratio(min(max(math.exp(best), low), high), 0.0 if low <= math.exp(LOG_RATIOS[0]) else low, high)
 
 
-def log_excess(evidence: Evidence, clicks: Ints, x: int, y: int, w: int, v: int) -> float:
+def log_excess(evidence: Evidence, clicks: Sequence[float], x: int, y: int, w: int, v: int) -> float:
     """Return the log evidence that x has more clicks for each of y than w, of another factor, has for each of v.
 
     That is: x with v beats y with w. It holds where x with w, or y with v, is never shown; then the two likelihoods may
@@ -118,13 +125,15 @@ def log_excess(evidence: Evidence, clicks: Ints, x: int, y: int, w: int, v: int)
     first ratio multiply by u on (y, v), on the second by t. Their conditional means are 1, so the mean of the product
     is 1 + c0 (1 - u) (1 - t) / (c1 + c0 + c2): at most 1, since one bets that x / y is more than it is, u < 1, and that
     w / v is less, t > 1. All other cells are in one of the two comparisons at most. Half of each bet is kept back, so
-    that neither can lose more than that. `clicks` are those of each level.
+    that neither can lose more than that. `clicks` are those that compare x with y, and w with v.
     """
     points, more = likelihood(evidence, x, y)
     less = likelihood(evidence, w, v)[1]
-    above = _mean_beyond(points, more, LOG_RATIOS) - upper_bound(points, more, LOG_RATIOS, clicks[x] + clicks[y])
-    below = _mean_beyond(-points[::-1], less[::-1], -LOG_RATIOS)
-    below -= upper_bound(points, less, LOG_RATIOS, clicks[w] + clicks[v])
+    bends = [gap_bends(points, logs, compared) for logs, compared in zip((more, less), clicks, strict=True)]
+    above = _mean_beyond(*_finer(points, more, bends[0][0]), LOG_RATIOS)
+    above -= upper_bound(points, more, LOG_RATIOS, bends[0][1])
+    finer, lower = _finer(points, less, bends[1][0])
+    below = _mean_beyond(-finer[::-1], lower[::-1], -LOG_RATIOS) - upper_bound(points, less, LOG_RATIOS, bends[1][1])
     above, below = (np.logaddexp(0.0, each) - math.log(2.0) for each in (above, below))
     # Whatever both ratios are, the first at most the second: between two points of the range, the worse of them counts.
     return float((np.minimum.accumulate(above)[1:] + np.minimum.accumulate(below[::-1])[::-1][:-1]).min())
@@ -155,10 +164,38 @@ def peaks(points: Floats, logs: Floats) -> tuple[Floats, Floats]:
     return at, 2.0 * bend / (near * far * (near + far))
 
 
-def upper_bound(points: Floats, logs: Floats, at: Floats, clicks: float = math.inf) -> Floats:
+def gap_bends(points: Floats, logs: Floats, clicks: float) -> tuple[Floats, Floats]:
+    """Return between which bounds the log-likelihood of so many clicks bends, between each two points.
+
+    A click bends it by q (1 - q), q = a r / (a r + b): at most a quarter. The logarithm of that changes by at most as
+    much as the logarithm t of r, so h(t) e^-|t - s| <= h(s) <= h(t) e^|t - s| for the bend h of all clicks. Three
+    points in a row tell the average of h, weighted by the triangle over them; with E the average of |t - s| in there
+    and S the largest, the average of e^-|t - s| is at least e^-E, and that of e^|t - s| at most 1 + E (e^S - 1) / S.
+    """
+    gaps = np.diff(points)
+    left, right = gaps[:-1], gaps[1:]
+    average = np.maximum(-2.0 * np.diff(np.diff(logs) / gaps) / (left + right), 0.0)
+    middle = (left**2 + right**2) / (3.0 * (left + right)), np.maximum(left, right)
+    least, most = np.zeros(len(gaps)), np.full(len(gaps), 0.25 * clicks)
+    for gap, mean in ((slice(None, -1), (2.0 * left + right) / 3.0), (slice(1, None), (left + 2.0 * right) / 3.0)):
+        times = [1.0 + far * np.expm1(longest) / longest for far, longest in (middle, (mean, left + right))]
+        least[gap] = np.maximum(least[gap], average / np.maximum(*times))
+        most[gap] = np.minimum(most[gap], average * np.exp(np.maximum(middle[0], mean)))
+    return np.minimum(least, most), most
+
+
+def _finer(points: Floats, logs: Floats, bends: Floats) -> tuple[Floats, Floats]:
+    """Return points four times as close, and at each a lower bound of a function that bends at least so much."""
+    steps, gaps = np.arange(4) / 4.0, np.diff(points)[:, None]
+    finer = points[:-1, None] + steps * gaps
+    lower = logs[:-1, None] + steps * np.diff(logs)[:, None] + 0.5 * bends[:, None] * steps * (1.0 - steps) * gaps**2
+    return np.append(finer, points[-1]), np.append(lower, logs[-1])
+
+
+def upper_bound(points: Floats, logs: Floats, at: Floats, bends: Floats | None = None) -> Floats:
     """Return an upper bound, at each place, of a concave function that is known at some points.
 
-    A click bends the log-likelihood by at most a quarter, so it is at most that far above the line between two points.
+    It bends by at most `bends` between each two of them, so it is at most that far above the line between them.
     """
     slopes = np.diff(logs) / np.diff(points)
     right = np.searchsorted(points, at)  # the first point at or above
@@ -169,12 +206,12 @@ def upper_bound(points: Floats, logs: Floats, at: Floats, clicks: float = math.i
     after = right <= len(points) - 2
     place = np.clip(right, 0, len(points) - 2)
     found = np.minimum(found, np.where(after, logs[place] - slopes[place] * (points[place] - at), np.inf))
-    if not math.isfinite(clicks):
+    if bends is None:
         return found
     left = np.clip(right - 1, 0, len(points) - 2)
     line = logs[left] + slopes[left] * (at - points[left])
     within = (right > 0) & (right < len(points))
-    bent = line + clicks / 8.0 * (at - points[left]) * (points[left + 1] - at)
+    bent = line + 0.5 * bends[left] * (at - points[left]) * (points[left + 1] - at)
     return np.asarray(np.where(within, np.minimum(found, bent), found))
 
 

@@ -26,6 +26,7 @@ import numpy as np
 
 from rankone.evidence.levels import Evidence
 from rankone.live.evidence.ratios import Counted, level_scores, log_excess
+from rankone.live.factors import margin
 from rankone.live.forbidden import Allowed
 from rankone.numerics.arrays import Floats, Ints
 from rankone.wording.ratios import FEW_CLICKS
@@ -90,10 +91,10 @@ def standing(
         claims: how much evidence statements take.
         seen: for each factor, of which living levels enough was seen.
         asked: decisions of each combination of living levels.
-        clicks: of each level there ever was, factor after factor.
+        clicks: the same of clicks, late ones too.
         counted: for each factor, what plain counts say of its living levels, for want of clicks that compare them.
     """
-    margin, bar = evidence.margin_ratio[0] >= 0, claims.bar
+    has_margin, bar = evidence.margin_ratio[0] >= 0, claims.bar
     proofs, spared = (
         [found[np.ix_(each, each)] for each in levels_of_each] for found in (evidence.proof, evidence.enough)
     )
@@ -108,7 +109,7 @@ def standing(
         known.append(enough | better.any(axis=1) | (len(levels) == 1))
         good.append((least_proof(less) >= bar) & (pinned | (not pinned.any())))
     leaders = _best_of(allowed, scores, known)
-    if margin:
+    if has_margin:
         settled = _best_of(allowed, scores, good)
         leaders = settled if _all_of(good, settled) else leaders
     leads = _all_of(known, leaders) and _total(scores, leaders) >= _total(scores, allowed.best(scores)) - _LESS
@@ -140,7 +141,9 @@ def standing(
     compared = [
         each & (score.clicks[leader] >= FEW_CLICKS) for each, score, leader in zip(known, found, leaders, strict=True)
     ]
-    return Standing(leaders, leads, tuple(scores), tuple(compared), tuple(doubts), doubt, close if margin else doubt)
+    return Standing(
+        leaders, leads, tuple(scores), tuple(compared), tuple(doubts), doubt, close if has_margin else doubt
+    )
 
 
 def _best_of(allowed: Allowed, scores: Sequence[Floats], among: Sequence[Any]) -> tuple[int, ...]:
@@ -220,17 +223,25 @@ def _beats_by_two(
 ) -> bool:
     """Return whether a combination is proven to beat one that differs in two levels, where these are kept apart.
 
-    Late clicks count against that and never for it, as in all statements.
+    Late clicks count against that and never for it, as in all statements. Clicks on a level beside one that the other
+    level is kept apart from do not compare the two.
     """
     apart = [factor for factor in range(len(best)) if best[factor] != rival[factor]]
     if len(apart) != 2:
         return False
     one, two = apart
-    if not any(allowed.never({one: x[one], two: y[two]}, asked) for x, y in ((best, rival), (rival, best))):
+    kept = [allowed.never({one: first[one], two: last[two]}, asked) for first, last in ((best, rival), (rival, best))]
+    if not any(kept):
         return False
     x, y, w, v = (int(levels_of_each[at][of[at]]) for at, of in ((one, best), (one, rival), (two, rival), (two, best)))
+    table = clicks.sum(axis=tuple(factor for factor in range(clicks.ndim) if factor not in apart))
+    alone = [table[of[one], of[two]] for of in ((rival, best) if kept[0] else (best, rival))]
+    compared = [
+        margin(clicks, factor)[[best[factor], rival[factor]]].sum() - cell
+        for factor, cell in zip(apart, alone, strict=True)
+    ]
     each = (evidence,) if clicked.logs is evidence.logs else (evidence, clicked)
-    return all(log_excess(one, clicks, x, y, w, v) >= claims.bar for one in each)
+    return all(log_excess(found, compared, x, y, w, v) >= claims.bar for found in each)
 
 
 def n_statements(sizes: Sequence[int], kept: bool, named: Sequence[int]) -> int:

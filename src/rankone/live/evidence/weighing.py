@@ -161,14 +161,14 @@ class Weighing(WeighedOutcomes):
         Args:
             seen: of which living levels there are enough outcomes to compare them.
             asked: decisions of each combination of all levels.
-            clicks: the same of clicks.
+            clicks: the same of clicks, late ones too.
             counted: for each factor, what plain counts say of its living levels.
         """
         each, starts = self.levels_of_each(), self.steering.starts
         living = np.ix_(*(levels - first for levels, first in zip(each, self.starts, strict=False)))
         parts = np.split(seen, starts[1:-1])
         return standing(
-            self.stated, self.clicked, each, self._allowed, self.claims, parts, asked[living], margins(clicks), counted
+            self.stated, self.clicked, each, self._allowed, self.claims, parts, asked[living], clicks[living], counted
         )
 
     def still(self) -> Weighing:

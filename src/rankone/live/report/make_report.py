@@ -160,7 +160,8 @@ def _seconds(fold: Fold, visitors: tuple[int, int]) -> tuple[float, float] | Non
 def winning_note(fold: Fold, error: float) -> str | None:
     """Return what a STOP event says once the winner is known at this error rate; None before that.
 
-    None too where traffic does not match what was chosen: nobody shall be shown a winner that lost outcomes made. Nor
+    None too where traffic is known not to match what was chosen. Lost outcomes can still make a winner before that is
+    noticed, and waiting would not help: after a verdict nothing explores, so nothing more is learned about traffic. Nor
     where clicks are those of two worlds, or levels are no product.
     """
     if fold.weighing.fits and not fold.weighing.may_be_decided:

@@ -57,7 +57,7 @@ def verdict_of(fold: Fold) -> Verdict:
     if weighing.fits:
         clicks, outcomes = (margins(each)[weighing.live] for each in (fold.clicks, fold.pulls))
         seen = (clicks >= FEW_CLICKS) & (outcomes >= FEW_OUTCOMES)
-        found = weighing.standing(seen, fold.asked, fold.clicks, _counted(fold))
+        found = weighing.standing(seen, fold.asked, fold.clicks + fold.late, _counted(fold))
         decided = min(found.doubt, found.enough) <= weighing.error
         known = weighing.compared >= _ENOUGH * weighing.weighed and (weighing.weighed or not fold.learned_since)
         if decided or known:
@@ -76,7 +76,10 @@ def _counted(fold: Fold) -> list[Counted]:
     design = Design.of(cells, pulls.shape, pulls[where], clicks[where])
     more = _SMOOTHING * np.bincount(design.levels.ravel(), minlength=design.n_levels).astype(np.float64)
     effects = np.split(np.maximum(design.maximise(more).x, _SMALLEST), design.starts[1:-1])
-    return [Counted(effect, margin(clicks, factor).astype(float)) for factor, effect in enumerate(effects)]
+    return [
+        Counted(effect, margin(clicks, factor).astype(float), margin(pulls, factor).astype(float))
+        for factor, effect in enumerate(effects)
+    ]
 
 
 def _by_counts(fold: Fold) -> Verdict:
