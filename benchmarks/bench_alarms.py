@@ -42,7 +42,7 @@ from rankone.evidence.steering import (
 from rankone.evidence.trials import CLICKS_LEFT, TRIAL, TRIED, probe_shares
 from rankone.kernels.policy import learn, relearn
 from rankone.live.commit.alarms import INSURED
-from rankone.live.evidence.weighing import PROBES
+from rankone.live.evidence.experiment_evidence import PROBES
 from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 from rankone.policies import as_policy

@@ -29,7 +29,7 @@ def report() -> str:
 
 def start(path: Path, durability: str = "full") -> Experiment:
     experiment = Experiment(
-        "bench", N_ROWS, N_COLS, POLICY, path, seed=1, durability=durability, waiting={"max_open": MILLION}
+        "bench", N_ROWS, N_COLS, POLICY, path, seed=1, durability=durability, outcomes={"max_open": MILLION}
     )
     experiment.tell(experiment.ask().id, False)  # kernels compiled and loaded
     return experiment

@@ -37,7 +37,7 @@ PLAIN, JSON = (), ("--access-log", "--log-format", "json")
 def service(folder: Path, name: str, *options: str):
     """Run a service on a database of its own."""
     db = folder / f"{name}.db"
-    Experiment("bench", 8, 8, "uts", db=db, waiting={"max_open": 1_000_000}).close()
+    Experiment("bench", 8, 8, "uts", db=db, outcomes={"max_open": 1_000_000}).close()
     server = ServerProcess(db, *options, log_folder=folder)
     try:
         load(server.port, 1.0)
@@ -97,7 +97,7 @@ def backup_meanwhile(folder: Path) -> tuple[float, float, int]:
 def exclude_meanwhile(db: Path) -> tuple[float, float, float, float]:
     """Return p99 of ask before and during an exclusion, the longest one during it, in ms, and its seconds."""
     with Database(db, durability="off") as database:
-        experiment = Experiment("0", 8, 8, "uts", db=database, seed=1, waiting={"max_open": 10_000})
+        experiment = Experiment("0", 8, 8, "uts", db=database, seed=1, outcomes={"max_open": 10_000})
         for number in range(DECISIONS // 1000):
             told = [(decision, decision.number % 9 == 0) for decision in experiment.ask(1000)]
             experiment.tell_many(told, source="bot" if number % 20 == 0 else None)

@@ -34,7 +34,7 @@ def measure(folder: Path, processes: int, durability: str) -> tuple[float, float
     """Return pairs a second, the 99th percentile and the worst ask in milliseconds, and the slowest process's pairs."""
     db, context = str(folder / f"{processes}-{durability}.db"), multiprocessing.get_context("spawn")
     with Experiment(
-        "bench", 8, 10, "uts", db, seed=1, durability=durability, waiting={"max_open": 1_000_000}
+        "bench", 8, 10, "uts", db, seed=1, durability=durability, outcomes={"max_open": 1_000_000}
     ) as experiment:
         experiment.tell(experiment.ask().id, False)
     answers: Queue[list[float]] = context.Queue()

@@ -81,7 +81,7 @@ def figures(url: str) -> dict[str, float]:
 @contextlib.contextmanager
 def served(db: str | Path):
     """Run `rankone serve` on a database that holds the experiment 'bench'."""
-    with Experiment("bench", 8, 8, "uts", db=db, waiting={"max_open": 1_000_000}):
+    with Experiment("bench", 8, 8, "uts", db=db, outcomes={"max_open": 1_000_000}):
         pass
     with tempfile.TemporaryDirectory() as folder:
         server = ServerProcess(db, log_folder=Path(folder))
@@ -126,7 +126,7 @@ def throughput(name: str, db: str | Path) -> str:
 def fill(db: Path) -> None:
     """Make an experiment with a million decisions, as fast as it goes."""
     database = Database(db, durability="off")
-    experiment = Experiment("bench", 8, 8, "uts", db=database, waiting={"max_open": 1_000_000})
+    experiment = Experiment("bench", 8, 8, "uts", db=database, outcomes={"max_open": 1_000_000})
     while (done := experiment.look(lambda fold: fold.decisions)) < MILLION:
         decisions = experiment.ask(1000)
         experiment.tell_many([(decision.id, decision.number % 3 == 0) for decision in decisions])

@@ -49,13 +49,12 @@ def send(
 def judged(late: tuple[float, float], seed: int) -> tuple[bool, bool, bool]:
     """Return whether in-time clicks alone call a row out, whether the report does, and whether it warns."""
     clock = Steps()
-    with Experiment(
+    with type("Late", (Experiment,), {"_clock": clock})(
         "late",
         ["A", "B"],
         ["x", "y"],
         db=None,
-        window=WINDOW,
-        clock=clock,
+        outcomes={"window": WINDOW},
         goal="decide",
         watch={"change": "ignore"},
         seed=seed,
@@ -69,7 +68,7 @@ def judged(late: tuple[float, float], seed: int) -> tuple[bool, bool, bool]:
 
 
 def _alone(fold: Fold) -> bool:
-    return bool((fold.weighing.evidence.proof[:2, :2] >= fold.weighing.claims.beaten_bar).any())
+    return bool((fold.evidence.in_time.proof[:2, :2] >= fold.evidence.claims.beaten_bar).any())
 
 
 def table(late: tuple[float, float], runs: Sequence[int]) -> str:

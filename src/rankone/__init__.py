@@ -36,7 +36,7 @@ _HOMES = {
     "Thompson": "rankone.policies.factors.thompson",
     "UCB1": "rankone.policies.factors.ucb1",
     "UTS": "rankone.policies.factors.unimodal.uts",
-    "Waiting": "rankone.live",
+    "Outcomes": "rankone.live",
     "Watch": "rankone.live",
     "WhatIf": "rankone.analysis",
     "WhatIfLists": "rankone.analysis",

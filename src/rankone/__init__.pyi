@@ -20,9 +20,9 @@ from rankone.live import Control as Control
 from rankone.live import Database as Database
 from rankone.live import Decision as Decision
 from rankone.live import Experiment as Experiment
+from rankone.live import Outcomes as Outcomes
 from rankone.live import Prior as Prior
 from rankone.live import Stopping as Stopping
-from rankone.live import Waiting as Waiting
 from rankone.live import Watch as Watch
 from rankone.pages import Explanation as Explanation
 from rankone.pages import explain as explain

@@ -260,7 +260,7 @@ def test_an_experiment_knows_its_factors(tmp_path):
 
 def test_rewards_that_were_rounded_are_said_to_be(tmp_path):
     with rankone.Database(tmp_path / "live.db", durability="off") as database:
-        page = rankone.Experiment("page", 2, 2, policy="uniform", db=database, seed=1, reward_cap=10.0)
+        page = rankone.Experiment("page", 2, 2, policy="uniform", db=database, seed=1, outcomes={"reward_cap": 10.0})
         for number, decision in enumerate(page.ask(400)):
             page.tell(decision, reward=float(number % 10))
         found = rankone.evaluate(page, {"row": "row 1", "col": "col 1"})

@@ -4,18 +4,18 @@ import pytest
 from typer.testing import CliRunner
 
 from rankone.cli import build_app
-from rankone.live import Database, Experiment
+from rankone.live import Database
 from rankone.live.operate.archive import archive
 from rankone.live.operate.doctor import examine
 
-from .helpers import Audience, Clock
+from .helpers import Audience, Clock, at
 
 LEVELS = {"rows": 3, "cols": 2, "seed": 7}
 
 
 def live(database, clock, name="homepage", **settings):
     settings = LEVELS | {"policy": "ucb1"} | settings
-    return Experiment(name, db=database, clock=clock, **settings)
+    return at(clock)(name, db=database, **settings)
 
 
 def busy(experiment, clock, steps, seed=0):

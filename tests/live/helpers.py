@@ -46,10 +46,15 @@ class Clock(clock.Clock):
         self.now += round(seconds * 1e6)
 
 
-def start(db, policy="ucb1", n_rows=3, n_cols=2, name="homepage", **settings):
+def at(clock):
+    """The class of experiments whose time is that of a clock; None: the machine's."""
+    return type("Experiment", (Experiment,), {"_clock": clock})
+
+
+def start(db, policy="ucb1", n_rows=3, n_cols=2, name="homepage", clock=None, **settings):
     """Open an experiment that does not wait for the disk."""
     settings = {"seed": 7, "durability": "off"} | settings
-    return Experiment(name, rows=n_rows, cols=n_cols, policy=policy, db=db, **settings)
+    return at(clock)(name, rows=n_rows, cols=n_cols, policy=policy, db=db, **settings)
 
 
 def damage(db, experiment):

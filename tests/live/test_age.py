@@ -21,7 +21,7 @@ def numbers_open(experiment):
 
 
 def test_a_flood_blocks_for_an_hour(sqlite_db, clock):
-    experiment = start(sqlite_db, waiting={"max_open": 30}, clock=clock)
+    experiment = start(sqlite_db, outcomes={"max_open": 30}, clock=clock)
     experiment.ask(count=30)
     clock.pass_seconds(HOUR - 1)
     assert isinstance(error_of(experiment.ask), TooManyOpen)
@@ -38,7 +38,7 @@ def test_a_flood_blocks_for_an_hour(sqlite_db, clock):
 
 
 def test_where_there_is_room_nothing_is_voided(sqlite_db, clock):
-    experiment = start(sqlite_db, waiting={"max_open": 3}, clock=clock)
+    experiment = start(sqlite_db, outcomes={"max_open": 3}, clock=clock)
     old = experiment.ask(count=2)
     clock.pass_seconds(1000 * HOUR)
     experiment.ask()
@@ -48,7 +48,7 @@ def test_where_there_is_room_nothing_is_voided(sqlite_db, clock):
 
 
 def test_what_comes_after_is_late(sqlite_db, clock):
-    experiment = start(sqlite_db, waiting={"max_open": 2, "max_age": 60}, clock=clock)
+    experiment = start(sqlite_db, outcomes={"max_open": 2, "max_age": 60}, clock=clock)
     one, two = experiment.ask(count=2)
     clock.pass_seconds(60)
     experiment.ask(count=2)
@@ -61,7 +61,7 @@ def test_what_comes_after_is_late(sqlite_db, clock):
 
 
 def test_requests_that_come_together_see_each_other(sqlite_db, clock):
-    experiment = start(sqlite_db, waiting={"max_open": 4}, clock=clock)
+    experiment = start(sqlite_db, outcomes={"max_open": 4}, clock=clock)
     old = experiment.ask(count=4)
     clock.pass_seconds(HOUR)
     answers = experiment.do([Ask(2), Tell(old[0].id, True), Ask(5), Ask(2)])
@@ -74,7 +74,7 @@ def test_requests_that_come_together_see_each_other(sqlite_db, clock):
 
 def test_only_what_closes_a_decision_makes_room(sqlite_db, clock):
     """An outcome held until its window ends does not, and neither does a late one."""
-    experiment = start(sqlite_db, waiting={"max_open": 2}, window=600, clock=clock)
+    experiment = start(sqlite_db, outcomes={"max_open": 2, "window": 600}, clock=clock)
     late, _ = experiment.ask(count=2)
     clock.pass_seconds(600)
     held, _ = experiment.ask(count=2)
@@ -84,8 +84,8 @@ def test_only_what_closes_a_decision_makes_room(sqlite_db, clock):
 
 
 def test_the_advice_fits(sqlite_db, tmp_path):
-    with_window = start(sqlite_db, waiting={"max_open": 1}, window=600)
-    without = start(tmp_path / "b.db", waiting={"max_open": 1, "max_age": 90})
+    with_window = start(sqlite_db, outcomes={"max_open": 1, "window": 600})
+    without = start(tmp_path / "b.db", outcomes={"max_open": 1, "max_age": 90})
     for experiment, advice in (
         (with_window, "wait, since windows of 10 minutes end them, or void old ones with void_open()"),
         (without, "tell or void open decisions, or void old ones with void_open(); after 90 seconds they make room"),
@@ -95,7 +95,7 @@ def test_the_advice_fits(sqlite_db, tmp_path):
 
 
 def test_many_are_voided_by_age_and_source(db, clock, monkeypatch):
-    monkeypatch.setattr("rankone.live.operate.voiding._AT_ONCE", 250)  # so that it takes several commits
+    monkeypatch.setattr("rankone.live.experiment._VOIDED_AT_ONCE", 250)  # so that it takes several commits
     experiment = start(db, clock=clock)
     experiment.ask(count=600, source="page")
     mail = experiment.ask(source="mail")
@@ -117,7 +117,7 @@ def test_many_are_voided_by_age_and_source(db, clock, monkeypatch):
 
 
 def test_with_a_window_the_bulk_leaves_what_is_told_or_over(sqlite_db, clock):
-    experiment = start(sqlite_db, window=600, clock=clock)
+    experiment = start(sqlite_db, outcomes={"window": 600}, clock=clock)
     experiment.ask()
     clock.pass_seconds(100)
     held, _ = experiment.ask(count=2)
@@ -137,7 +137,7 @@ def test_a_window_that_ends_meanwhile_is_left_to_end(sqlite_db):
             self.pass_seconds(20)
             return super().wall()
 
-    experiment = start(sqlite_db, window=600, clock=(clock := Slow()))
+    experiment = start(sqlite_db, outcomes={"window": 600}, clock=(clock := Slow()))
     experiment.ask()
     clock.pass_seconds(570)
     assert experiment.void_open(1) == 0  # its window was open at the look, and over at the commit
@@ -152,10 +152,10 @@ def test_what_makes_no_sense_is_refused(bad, sqlite_db):
 @pytest.mark.parametrize(
     "bad",
     [
-        {"waiting": {"max_age": 0}},
-        {"waiting": {"max_age": -1}},
-        {"waiting": {"max_age": "old"}},
-        {"waiting": {"max_age": 60}, "window": 60},
+        {"outcomes": {"max_age": 0}},
+        {"outcomes": {"max_age": -1}},
+        {"outcomes": {"max_age": "old"}},
+        {"outcomes": {"max_age": 60, "window": 60}},
     ],
 )
 def test_an_age_that_makes_no_sense_is_refused(bad, sqlite_db):
@@ -163,13 +163,13 @@ def test_an_age_that_makes_no_sense_is_refused(bad, sqlite_db):
 
 
 def test_an_age_given_again_must_agree(sqlite_db):
-    start(sqlite_db, waiting={"max_age": 60}).close()
-    Experiment("homepage", db=sqlite_db, waiting={"max_age": 60}).close()
-    start(sqlite_db, name="shop", window=600).close()
+    start(sqlite_db, outcomes={"max_age": 60}).close()
+    Experiment("homepage", db=sqlite_db, outcomes={"max_age": 60}).close()
+    start(sqlite_db, name="shop", outcomes={"window": 600}).close()
     for age in (60, HOUR):  # an hour is what it would be without a window
-        said = str(error_of(Experiment, "shop", db=sqlite_db, waiting={"max_age": age}))
+        said = str(error_of(Experiment, "shop", db=sqlite_db, outcomes={"max_age": age}))
         assert "expected no max_age for experiment 'shop', which has a window" in said
         assert "leave it out: the window ends what is open" in said
-    assert "waiting.max_age 60 (seconds)" in str(
-        error_of(Experiment, "homepage", db=sqlite_db, waiting={"max_age": 61})
+    assert "outcomes.max_age 60 (seconds)" in str(
+        error_of(Experiment, "homepage", db=sqlite_db, outcomes={"max_age": 61})
     )

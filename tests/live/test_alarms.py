@@ -10,22 +10,22 @@ from rankone.evidence.steering import EXPLORE
 from rankone.evidence.trials import TRIAL
 from rankone.live import Experiment
 from rankone.live.commit.alarms import alarm_note
-from rankone.live.evidence.weighing import PROBES
+from rankone.live.evidence.experiment_evidence import PROBES
 from rankone.live.operate.doctor import examine
 from rankone.live.report.report import Report
 from rankone.numerics.seeds import generator
 from tests.levels import col_of, row_of
 
-from .helpers import Clock, saved
+from .helpers import Clock, at, saved
 
 BEFORE = np.outer([0.9, 0.3, 0.4], [0.8, 0.8])
 AFTER = np.outer([0.3, 0.3, 0.9], [0.8, 0.8])
 EXCEPTION = np.array([[0.7, 0.5], [0.3, 0.2], [0.35, 0.95]])
 
 
-def live(db=None, name="homepage", **settings):
-    given = {"policy": "uniform", "seed": 5, "durability": "off", "clock": Clock()} | settings
-    return Experiment(name, ["A", "B", "C"], ["1", "2"], db=db, **given)
+def live(db=None, name="homepage", clock=None, **settings):
+    given = {"policy": "uniform", "seed": 5, "durability": "off"} | settings
+    return at(clock or Clock())(name, ["A", "B", "C"], ["1", "2"], db=db, **given)
 
 
 def send(experiment, table, visitors, seed=0):
@@ -56,7 +56,7 @@ def test_a_change_begins_the_experiment_anew():
         assert report.eras[1].startswith("alarm: clicks of row")
         assert "changed, noticed on 1 January 1970, 00:16 UTC" in report.sentence
         assert "so all was begun anew" in report.sentence
-        assert "until then row 'A', col" in report.sentence
+        assert "until then 'A' with '" in report.sentence
         assert alarm.beside is None  # compared whatever was beside, so the product is named
         assert "Where each level changes clicks by the same factor whatever it is shown with" in report.sentence
         assert "and outcomes of all levels come back alike" in report.sentence
@@ -71,7 +71,7 @@ def test_what_looks_like_a_change_is_tried_before_it_rings():
         assert send(experiment, before, 3_000).decided
         explored = []
         for part in range(40):
-            explored.append(experiment.look(lambda fold: float(fold.weighing.steering.shares[EXPLORE])))
+            explored.append(experiment.look(lambda fold: float(fold.evidence.steering.shares[EXPLORE])))
             if send(experiment, after, 50, seed=part).alarms:
                 break
         assert explored[0] == PROBES
@@ -92,7 +92,7 @@ def test_a_change_that_is_only_told():
 
 def test_an_alarm_that_is_only_told_changes_nothing_of_how_decisions_are_drawn():
     def drawn(fold):
-        return fold.weighing.steering.shares.tolist(), fold.weighing.steering.mix.tolist()
+        return fold.evidence.steering.shares.tolist(), fold.evidence.steering.mix.tolist()
 
     with live(goal="both") as experiment:
         send(experiment, BEFORE, 1_000)
@@ -113,7 +113,7 @@ def test_proofs_that_levels_beat_each_other_ring_in_products_only():
         send(experiment, BEFORE, 200)
 
         def note(fold):
-            fold.weighing.evidence.proof[0, 1] = fold.weighing.evidence.proof[1, 0] = 1_000.0
+            fold.evidence.in_time.proof[0, 1] = fold.evidence.in_time.proof[1, 0] = 1_000.0
             return alarm_note(fold)
 
         assert "changed" in experiment.look(note)

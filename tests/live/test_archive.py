@@ -20,10 +20,10 @@ from rankone.live.operate.export import decisions_table
 from rankone.web.timeline import Timeline
 
 from .archives import LEVELS, busy, live, refused, rows_of, run, side_by_side, wrong
-from .helpers import Clock, error_of, saved
+from .helpers import Clock, at, error_of, saved
 
 
-@pytest.mark.parametrize("settings", [{}, {"policy": "uts", "window": 40, "goal": "both"}])
+@pytest.mark.parametrize("settings", [{}, {"policy": "uts", "outcomes": {"window": 40}, "goal": "both"}])
 def test_an_archived_experiment_goes_on_bit_for_bit(db, tmp_path, settings):
     """A twin that is never archived knows and decides the same, through levels, exclusions and two archives."""
     clock = Clock()
@@ -44,7 +44,7 @@ def test_an_archived_experiment_goes_on_bit_for_bit(db, tmp_path, settings):
         number = one.look(lambda fold: fold.seq)
         assert len(rows_of(database)) < number / 2
         reopened = Database(db, durability="off")
-        again = Experiment("homepage", db=reopened, clock=clock)
+        again = at(clock)("homepage", db=reopened)
         assert saved(again) == saved(one)
         known, as_twin = one.report().to_dict(), twin.report().to_dict()
         assert {**known, "seq": 0} == {**as_twin, "seq": 0}  # two events more: the archives themselves
@@ -136,7 +136,7 @@ def test_a_service_that_was_behind_reads_on(shop):
     """A process that has not looked for long finds its events gone, and begins at the base."""
     database, experiment, clock, folder = shop
     with Database(database.where) as other:
-        behind = Experiment("homepage", db=other, clock=clock)
+        behind = at(clock)("homepage", db=other)
         behind.report()
         busy(experiment, clock, 100, seed=2)
         clock.pass_seconds(10)
@@ -222,10 +222,10 @@ def test_a_policy_whose_state_has_other_parts_by_now_begins_again_on_what_is_kno
         body = snapshot.save(fold_upto(storage, 1, seq))
     database.use(lambda storage: storage.query("DELETE FROM rankone_snapshots"))
     database.use(lambda storage: storage.put_base(1, seq, body))
-    with Experiment("homepage", db=database.where, clock=clock) as again:
+    with at(clock)("homepage", db=database.where) as again:
         assert again.report().outcomes == before.outcomes
         assert again.tell(again.ask(), True).learned
         assert again.report().eras == (*before.eras, "the program's policy changed")
         after = saved(again)
-    with Experiment("homepage", db=database.where, clock=clock) as last:
+    with at(clock)("homepage", db=database.where) as last:
         assert saved(last) == after

@@ -3,17 +3,17 @@
 import pytest
 
 from rankone.errors import InputError
-from rankone.live import Database, Experiment
+from rankone.live import Database
 from rankone.live.commit import operator_events as drafts
 from rankone.live.operate import excluding
 from rankone.live.operate.archive import archive
-from rankone.live.operate.archive_exclusion import Refolded
 from rankone.live.operate.backup import backup, restore
 from rankone.live.operate.doctor import examine
+from rankone.live.operate.excluding import Refolded
 from rankone.live.operate.export import decisions_table
 
 from .archives import busy, live, refused, run, side_by_side, wrong
-from .helpers import Clock, saved
+from .helpers import Clock, at, saved
 
 
 def test_an_exclusion_speaks_of_what_is_not_archived(shop):
@@ -28,10 +28,10 @@ def test_an_exclusion_speaks_of_what_is_not_archived(shop):
     list(archive(database, "homepage", folder, 10))
     assert wrong(database.where, folder) == []
     with Database(database.where) as again:
-        assert saved(Experiment("homepage", db=again, clock=clock)) == saved(experiment)
+        assert saved(at(clock)("homepage", db=again)) == saved(experiment)
 
 
-@pytest.mark.parametrize("settings", [{}, {"policy": "uts", "window": 40, "goal": "both"}])
+@pytest.mark.parametrize("settings", [{}, {"policy": "uts", "outcomes": {"window": 40}, "goal": "both"}])
 def test_an_exclusion_with_the_files_reaches_into_archives_bit_for_bit(db, tmp_path, settings):
     """A twin that is never archived excludes the same, and decides the same from there on."""
     clock = Clock()
@@ -57,7 +57,7 @@ def test_an_exclusion_with_the_files_reaches_into_archives_bit_for_bit(db, tmp_p
         go_on(10)
         exclude(until=began + 30)
         reopened = Database(db, durability="off")
-        again = Experiment("homepage", db=reopened, clock=clock)
+        again = at(clock)("homepage", db=reopened)
         assert saved(again) == saved(one)
         assert [again.ask().levels for _ in range(10)] == [twin.ask().levels for _ in range(10)]
         reopened.close()

@@ -17,7 +17,7 @@ from rankone.live.operate import archive_files
 from rankone.live.operate.archive import archive, sweep
 from rankone.live.operate.doctor import examine
 from rankone.live.operate.export import decisions_table
-from rankone.live.storage.journal_tables import JournalTables
+from rankone.live.storage.sql import Storage
 
 from .archives import busy, live, rows_of, wrong
 from .helpers import Clock, known, saved
@@ -73,7 +73,7 @@ def test_a_file_that_another_archive_gave_up_does_not_count(shop, monkeypatch):
         thread.join()
         return found
 
-    monkeypatch.setattr(JournalTables, "put_base", interrupted)
+    monkeypatch.setattr(Storage, "put_base", interrupted)
     thread = threading.Thread(target=first)
     thread.start()
     written.wait()
@@ -111,7 +111,7 @@ def test_a_file_that_a_killed_archive_left_is_taken_whoever_packed_it(shop, monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(JournalTables, "put_base", interrupted)
+        patch.setattr(Storage, "put_base", interrupted)
         with pytest.raises(KeyboardInterrupt):
             list(archive(database, "homepage", folder, 0.5))
     assert left.read_bytes() == theirs  # who did not write it does not remove it
@@ -132,7 +132,7 @@ def test_the_next_nights_archive_takes_up_what_a_killed_one_left(shop, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(module, "_discard", lambda *_: None)  # as if killed: nobody clears up
         patch.setattr(module, "_end_of_left_over", lambda *given: given[-1])  # nor looks what is there
-        patch.setattr(JournalTables, "put_base", interrupted)
+        patch.setattr(Storage, "put_base", interrupted)
         for _ in range(2):
             busy(experiment, clock, 20, seed=3)
             with pytest.raises(KeyboardInterrupt):
@@ -161,7 +161,7 @@ def test_an_archive_that_fails_clears_up_after_an_exclusion_in_archives_too(shop
         raise StorageError("room on the disk", "none", "make room")
 
     with monkeypatch.context() as patch:
-        patch.setattr(JournalTables, "put_base", full)
+        patch.setattr(Storage, "put_base", full)
         with pytest.raises(StorageError, match="room on the disk"):
             list(archive(database, "homepage", folder, 0.5))
     assert sorted(folder.iterdir()) == files
@@ -196,7 +196,7 @@ def test_two_that_write_one_file_at_once_leave_the_first(shop, monkeypatch):
 def test_who_opens_an_experiment_while_archives_lose_outcomes_knows_of_both_or_of_neither(shop, monkeypatch, after):
     """The exclusion is committed just after, or just before, the newcomer reads what the journal begins with."""
     database, experiment, _, folder = shop
-    read, taken = JournalTables.base, []
+    read, taken = Storage.base, []
 
     def base(storage, number):
         found = read(storage, number)
@@ -206,7 +206,7 @@ def test_who_opens_an_experiment_while_archives_lose_outcomes_knows_of_both_or_o
             found = found if after else read(storage, number)
         return found
 
-    monkeypatch.setattr(JournalTables, "base", base)
+    monkeypatch.setattr(Storage, "base", base)
     with Database(database.where) as other, other.reader() as storage:
         whole = read_whole(storage, other.number("homepage"))
     assert taken[1] > 0
@@ -234,10 +234,10 @@ CUT_SHORT = """
 import os, signal, sys
 from rankone.live import Database
 from rankone.live.operate import archive
-from rankone.live.storage.journal_tables import JournalTables
+from rankone.live.storage.sql import Storage
 point, db, folder = sys.argv[1:]
 die = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
-class_, name = {"file": (archive, "write_rows"), "base": (JournalTables, "put_base"), "sweep": (JournalTables, "remove")}[point]
+class_, name = {"file": (archive, "write_rows"), "base": (Storage, "put_base"), "sweep": (Storage, "remove")}[point]
 done = getattr(class_, name)
 def once(*arguments):
     found = done(*arguments)

@@ -25,7 +25,7 @@ run = CliRunner()
 @pytest.fixture
 def used(db):
     clock = Clock()
-    experiment = start(db, name="[red]shop", window=60, clock=clock)
+    experiment = start(db, name="[red]shop", outcomes={"window": 60}, clock=clock)
     decisions = experiment.ask(count=6, source="web")
     experiment.tell(decisions[0].id, True)
     experiment.void(decisions[1].id)
@@ -213,11 +213,11 @@ def test_factors_on_the_command_line(sqlite_db):
         ),
         (
             ("forbid", db, "page", "--level", "headline=A", "--level", "image=1"),
-            "Never shown together: headline 'A', image",
+            "Never shown together: headline 'A' with image",
         ),
         (
             ("stop", db, "page", "--level", "headline=B", "--level", "image=2", "--level", "only=x"),
-            "every visitor now sees headline 'B', image '2', only 'x'",
+            "every visitor now sees headline 'B', image '2' and only 'x'",
         ),
         (
             ("create", db, "one", "--factor", "a=x", "--factor", "b=1,2"),

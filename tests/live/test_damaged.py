@@ -10,7 +10,7 @@ import rankone
 from rankone.cli import build_app
 from rankone.errors import InputError, JournalError
 from rankone.live import Ask, Database, Experiment
-from rankone.live.commit.jobs import Look, Write
+from rankone.live.commit.group_commit import Look, Write
 from rankone.live.commit.warm_up import warm_up
 from rankone.live.fold import fold_cache
 from rankone.live.operate.backup import backup

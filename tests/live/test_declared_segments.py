@@ -49,8 +49,11 @@ def test_declared_attributes_count_and_the_rest_is_ignored_or_refused(sqlite_db)
         experiment.do([Ask(segment={"evil": 1}, undeclared="ignore")])
         found = experiment.report().segments
         assert {each.name: each.decisions for each in found.segments} == {
-            "DE, phone": 1, "unknown, desk": 1, "DE, unknown": 1, "unknown, phone": 3,
-        }  # fmt: skip
+            "DE, phone": 1,
+            "unknown, desk": 1,
+            "DE, unknown": 1,
+            "unknown, phone": 3,
+        }
         assert found.unsaid[0] == 2
         assert found.ignored == {"device": 1, "": 4}
         said = "Not declared, so ignored: other attributes (4 visitors), other levels of device (1 visitor)."

@@ -31,7 +31,7 @@ def healthy(tmp_path_factory):
         patch.setattr("rankone.live.commit.transactions._SNAPSHOT_EVERY", 100)
         patch.setattr("rankone.live.commit.transactions._BYTES_PER_EVENT", 10**6)
         for name in ("homepage", "shop <page>"):
-            with start(path, name=name, window=1000) as experiment:
+            with start(path, name=name, outcomes={"window": 1000}) as experiment:
                 audience = Audience(void=0.0)
                 for _ in range(150):
                     audience.step(experiment)

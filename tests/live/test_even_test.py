@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from rankone.live import Experiment
-from rankone.live.report.uniform_benchmark import uniform_rate
+from rankone.live.factors import Allowed
+from rankone.live.report.rates import uniform_rate
 from rankone.numerics.seeds import generator
 from tests import dice as dice  # registers the policy
 
@@ -25,5 +26,5 @@ def test_a_report_says_what_an_even_test_would_have_had(db):
 def test_an_even_test_shows_nothing_forbidden():
     pulls = np.full((2, 2), 1000)
     clicks = np.array([[400, 200], [200, 100]])
-    assert uniform_rate(pulls, clicks, np.array([[0, 0]])) == pytest.approx(0.5 / 3)
+    assert uniform_rate(pulls, clicks, Allowed(np.array([[0, 0]]), (2, 2))) == pytest.approx(0.5 / 3)
     assert uniform_rate(pulls // 50, clicks // 50) is None

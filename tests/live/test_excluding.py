@@ -13,10 +13,10 @@ from rankone.live.fold import fold_cache
 from rankone.live.fold.fold_cache import FoldCache
 from rankone.live.operate import archive, excluding
 from rankone.live.operate.doctor import examine
-from rankone.live.operate.refolding import Refolding
+from rankone.live.operate.excluding import Refolding
 from rankone.live.storage.driver import RolledBack
 
-from .helpers import Clock, saved, start
+from .helpers import Clock, at, saved, start
 from .workers import CONTEXT, exclude_until_killed
 
 EVENTS = 400
@@ -174,7 +174,7 @@ def test_a_killed_exclusion_is_finished_or_was_never_wanted(sqlite_db, long, poi
     process.join()
     assert process.exitcode == -signal.SIGKILL
     clock.now = 2**51  # the child had the machine's clock
-    with Experiment("homepage", db=sqlite_db, clock=clock, durability="off") as experiment:
+    with at(clock)("homepage", db=sqlite_db, durability="off") as experiment:
         assert honest(experiment)[0] == EVENTS // 4  # nothing is half excluded
         assert bool(experiment.look(lambda fold: fold.wanted)) is wanted
         experiment.tell(experiment.ask().id, True, source="bot")  # and asks go on
@@ -186,7 +186,7 @@ def test_a_killed_exclusion_is_finished_or_was_never_wanted(sqlite_db, long, poi
         )
         assert experiment.exclude(source="bot") == (1 if wanted else robots + 1)
         expected = saved(experiment)
-    assert saved(Experiment("homepage", db=sqlite_db, clock=clock)) == expected
+    assert saved(at(clock)("homepage", db=sqlite_db)) == expected
     assert [finding for finding in examine(sqlite_db) if not finding.ok] == []
 
 
@@ -275,7 +275,7 @@ def test_what_another_program_has_finished_meanwhile_is_not_begun(sqlite_db, lon
         begun.append(job.wanted)
         monkeypatch.setattr(excluding, "_carry_out", carry_out)
         with Database(sqlite_db, durability="off") as other:
-            Experiment("homepage", db=other, clock=clock).report()
+            at(clock)("homepage", db=other).report()
         monkeypatch.setattr(excluding, "_carry_out", others)
         return 0
 
@@ -297,7 +297,7 @@ def test_outcomes_held_are_counted_whoever_carries_it_out(sqlite_db, long, monke
             Experiment("homepage", db=database).report()
         return original(self)
 
-    with start(sqlite_db, "uts", window=10_000) as experiment:
+    with start(sqlite_db, "uts", outcomes={"window": 10_000}) as experiment:
         robots = told(experiment, 60)
         monkeypatch.setattr(Refolding, "read_on", others)
         assert experiment.exclude(source="bot") == robots

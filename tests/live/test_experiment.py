@@ -75,8 +75,14 @@ def test_an_outcome_counts_once(db):
     assert isinstance(error_of(experiment.tell, second.id, True), Contradiction)
     assert isinstance(error_of(experiment.tell, third.id, "yes"), InputError)
     assert experiment.report().outcomes == {
-        "clicked": 1, "not_clicked": 0, "expired": 0, "held": 0, "late": 0, "void": 1, "open": 1,
-    }  # fmt: skip
+        "clicked": 1,
+        "not_clicked": 0,
+        "expired": 0,
+        "held": 0,
+        "late": 0,
+        "void": 1,
+        "open": 1,
+    }
     experiment.close()
 
 
@@ -143,7 +149,7 @@ def test_outcomes_that_are_no_pairs_are_refused(outcomes, sqlite_db):
 
 
 def test_numbers_and_truths_of_numpy_are_welcome(sqlite_db):
-    experiment = start(sqlite_db, seed=np.int64(7), waiting={"max_open": np.int32(50)}, n_rows=np.int64(3))
+    experiment = start(sqlite_db, seed=np.int64(7), outcomes={"max_open": np.int32(50)}, n_rows=np.int64(3))
     decisions = experiment.ask(count=np.int64(3))
     for decision, clicked in zip(decisions, (np.bool_(True), np.int64(0), 1), strict=True):
         assert experiment.tell(decision.id, clicked).clicked is bool(clicked)
@@ -200,13 +206,19 @@ def test_many_threads_each_told_at_once(sqlite_db):
         thread.join()
     assert not problems
     assert experiment.report().outcomes == {
-        "clicked": 200, "not_clicked": 200, "expired": 0, "held": 0, "late": 0, "void": 0, "open": 0,
-    }  # fmt: skip
+        "clicked": 200,
+        "not_clicked": 200,
+        "expired": 0,
+        "held": 0,
+        "late": 0,
+        "void": 0,
+        "open": 0,
+    }
     assert saved(Experiment("homepage", db=sqlite_db)) == saved(experiment)
 
 
 def test_open_decisions_are_limited(sqlite_db):
-    experiment = start(sqlite_db, waiting={"max_open": 3})
+    experiment = start(sqlite_db, outcomes={"max_open": 3})
     decisions = experiment.ask(count=3)
     assert isinstance(error_of(experiment.ask), TooManyOpen)
     assert len(experiment.do([Tell(decisions[0].id, True), Ask(1)])[1]) == 1
@@ -214,22 +226,30 @@ def test_open_decisions_are_limited(sqlite_db):
 
 
 def test_settings_given_again_must_agree(sqlite_db):
-    start(sqlite_db, window=600, stopping={"auto": True}).close()
+    start(sqlite_db, outcomes={"window": 600}, stopping={"auto": True}).close()
     Experiment(
-        "homepage", rows=3, cols=2, policy="ucb1", db=sqlite_db, window=600, stopping={"auto": True}, seed=7
+        "homepage",
+        rows=3,
+        cols=2,
+        policy="ucb1",
+        db=sqlite_db,
+        outcomes={"window": 600},
+        stopping={"auto": True},
+        seed=7,
     ).close()
     for contradiction in (
         {"rows": 4, "cols": 2},
         {"rows": 3, "cols": ["a", "b"]},
         {"policy": "kl-ucb"},
-        {"window": 60},
+        {"outcomes": {"window": 60}},
         {"stopping": {"error": 0.1}},
         {"seed": 8},
     ):
         error = error_of(Experiment, "homepage", db=sqlite_db, **contradiction)
         assert isinstance(error, InputError), contradiction
         assert "homepage" in str(error)
-    assert "window 600 (seconds)" in str(error_of(Experiment, "homepage", db=sqlite_db, window=60))
+    other = {"outcomes": {"window": 60}}
+    assert "outcomes.window 600 (seconds)" in str(error_of(Experiment, "homepage", db=sqlite_db, **other))
     many = str(error_of(Experiment, "homepage", db=sqlite_db, rows=5000, cols=2))
     assert "5000 in all" in many
     assert len(many) < 500
@@ -253,26 +273,48 @@ def test_a_closed_experiment_says_so(db):
 def test_a_clock_once_given_is_kept(sqlite_db):
     with Database(sqlite_db) as database:
         clock = Clock()
-        start(database, clock=clock, window=60).ask()
+        start(database, clock=clock, outcomes={"window": 60}).ask()
         clock.pass_seconds(60)
         assert Experiment("homepage", db=database).report().outcomes["expired"] == 1
 
 
 def test_a_window_is_never_rounded_to_none(sqlite_db):
-    assert start(sqlite_db, window=1e-9).look(lambda fold: fold.settings.window_micros) == 1
+    assert start(sqlite_db, outcomes={"window": 1e-9}).look(lambda fold: fold.settings.outcomes.window_micros) == 1
 
 
 @pytest.mark.parametrize(
     "bad",
     [
-        {"name": ""}, {"name": "x" * 257}, {"name": "a\nb"}, {"name": 3},
-        {"rows": []}, {"rows": ["a", "a"]}, {"rows": "ab"}, {"rows": None}, {"rows": 0}, {"rows": 10_001},
-        {"cols": [1, 2]}, {"rows": 10_000, "cols": 1_001}, {"policy": "nobody"}, {"policy": "rank1elim-kl"}, {"seed": 1.5},
-        {"waiting": {"max_open": 0}}, {"waiting": {"max_open": 2.5}}, {"seed": -1}, {"seed": True},
-        {"window": 0}, {"window": -1}, {"window": float("nan")}, {"stopping": {"error": 0}}, {"stopping": {"error": 0.6}}, {"stopping": {"auto": 1}},
-        {"durability": "maybe"}, {"db": "mysql://x"}, {"db": ""},
+        {"name": ""},
+        {"name": "x" * 257},
+        {"name": "a\nb"},
+        {"name": 3},
+        {"rows": []},
+        {"rows": ["a", "a"]},
+        {"rows": "ab"},
+        {"rows": None},
+        {"rows": 0},
+        {"rows": 10_001},
+        {"cols": [1, 2]},
+        {"rows": 10_000, "cols": 1_001},
+        {"policy": "nobody"},
+        {"policy": "rank1elim-kl"},
+        {"seed": 1.5},
+        {"outcomes": {"max_open": 0}},
+        {"outcomes": {"max_open": 2.5}},
+        {"seed": -1},
+        {"seed": True},
+        {"outcomes": {"window": 0}},
+        {"outcomes": {"window": -1}},
+        {"outcomes": {"window": float("nan")}},
+        {"stopping": {"error": 0}},
+        {"stopping": {"error": 0.6}},
+        {"stopping": {"auto": 1}},
+        {"durability": "maybe"},
+        {"db": "mysql://x"},
+        {"db": ""},
     ],
-)  # fmt: skip
+)
 def test_bad_settings_are_refused_in_one_voice(bad, tmp_path):
     arguments = {"name": "x", "rows": 2, "cols": 2, "policy": "ucb1", "db": tmp_path / "x.db"} | bad
     error = error_of(Experiment, **arguments)
@@ -314,7 +356,7 @@ def test_nothing_leads_before_the_first_outcome(sqlite_db):
 
 
 def test_what_is_held_is_said(sqlite_db):
-    experiment = start(sqlite_db, window=600)
+    experiment = start(sqlite_db, outcomes={"window": 600})
     experiment.tell(experiment.ask().id, True)
     sentence = experiment.report().sentence
     assert sentence.endswith("1 outcome told is held until the window of 10 minutes is over.")
@@ -344,7 +386,7 @@ def test_stop_serves_one_pair_and_resume_goes_on(sqlite_db):
     assert experiment.ask()["row"] == "row 2"
     report = experiment.report()
     assert report.shown == {"row": "row 2", "col": "col 1"}
-    assert report.sentence.startswith("Stopped (by hand): every visitor now sees row 'row 2', col 'col 1'. ")
+    assert report.sentence.startswith("Stopped (by hand): every visitor now sees 'row 2' with 'col 1'. ")
     assert "in the race" not in report.sentence
     for bad in (
         {"levels": {"row": "row 9"}},

@@ -13,15 +13,15 @@ from rankone.live.operate.doctor import examine
 from rankone.live.operate.export import decisions_table, write_decisions
 from rankone.numerics.seeds import generator
 from tests import dice as dice  # registers the policy
-from tests.live.helpers import Clock, error_of, saved
+from tests.live.helpers import Clock, at, error_of, saved
 
 FACTORS = {"headline": ["A", "B"], "image": ["1", "2", "3"], "button": ["buy", "try"]}
 RATES = {"A": 0.9, "B": 0.4, "1": 0.5, "2": 0.9, "3": 0.3, "buy": 0.5, "try": 0.9}
 
 
-def open_page(db, **settings):
+def open_page(db, clock=None, **settings):
     """Open the experiment; settings that are left out are those it was made with."""
-    return Experiment("page", db=db, durability="off", **settings)
+    return at(clock)("page", db=db, durability="off", **settings)
 
 
 def make_page(db, **settings):
@@ -58,7 +58,7 @@ def test_three_factors_are_asked_told_and_reported(db):
     assert [factor.name for factor in report.factors] == list(FACTORS)
     assert [len(factor.levels) for factor in report.factors] == [2, 3, 2]
     assert report.basis == "any"
-    assert report.sentence.startswith("headline 'A', image '2', button 'try' ")
+    assert report.sentence.startswith("headline 'A', image '2' and button 'try' ")
     assert "each level changes clicks by the same factor whatever it is shown with" in report.sentence
     found = json.loads(json.dumps(report.to_dict()))
     assert type(report).of_dict(found) == report
@@ -128,7 +128,7 @@ def test_a_pair_becomes_a_combination(sqlite_db):
 
 
 def test_a_stop_shows_one_combination(db):
-    with make_page(db, window=60, clock=Clock()) as page:
+    with make_page(db, outcomes={"window": 60}, clock=Clock()) as page:
         assert "name a level of each factor" in error_of(page.stop, levels={"image": "2"}).do
         assert page.stop({"headline": "B", "image": "3", "button": "buy"}) == {
             "headline": "B",
@@ -136,7 +136,7 @@ def test_a_stop_shows_one_combination(db):
             "button": "buy",
         }
         assert {tuple(each.levels.values()) for each in page.ask(5)} == {("B", "3", "buy")}
-        assert "every visitor now sees headline 'B', image '3', button 'buy'" in page.report().sentence
+        assert "every visitor now sees headline 'B', image '3' and button 'buy'" in page.report().sentence
         page.add_factor("badge", ["none", "new"])
         assert page.ask().levels["badge"] == "none"
         page.retire_level("headline", "B")
@@ -159,7 +159,7 @@ def test_an_outcome_of_a_retired_level_counts_and_says_so(sqlite_db):
             "all the same"
         )
         page.retire_level("button", "try")
-        assert page.tell(second, clicked=False).note.startswith("image '1', button 'try' were")
+        assert page.tell(second, clicked=False).note.startswith("image '1' and button 'try' were")
         assert page.tell(other, clicked=True).note is None
         again = page.tell(first, clicked=True)
         assert (again.repeated, again.note) == (True, None)
@@ -186,7 +186,7 @@ def test_a_single_combination_wins_nothing(sqlite_db):
     with open_page(sqlite_db, factors={"one": ["only"], "other": ["too"]}, policy="test-dice", seed=1) as page:
         visit(page, 30, rates={"only": 0.9, "too": 1.0})
         sentence = page.report().sentence
-    assert sentence.startswith("one 'only', other 'too' is all there is to show (")
+    assert sentence.startswith("one 'only' with other 'too' is all there is to show (")
     assert "won" not in sentence
 
 
@@ -284,22 +284,22 @@ def test_a_new_factor_keeps_what_is_proven_also_with_a_margin(sqlite_db, margin,
     ) as page:
         rates = {"a 1": 0.8, "a 2": 0.2}
         page.tell_many([(each, rng.random() < rates[each.levels["a"]]) for each in page.ask(200)])
-        before = page._cached.fold.weighing.still()
+        before = page._cached.fold.evidence.frozen_copy()
         page.add_factor("c", ["x", "y"])
-        weighing = page._cached.fold.weighing
-        assert before.evidence.enough.any()
-        assert before.evidence.proof[0, 1] > before.bar
+        evidence = page._cached.fold.evidence
+        assert before.in_time.enough.any()
+        assert before.in_time.proof[0, 1] > before.claims.bar
         for name in ("proof", "now", "logs"):
             np.testing.assert_array_equal(
-                getattr(weighing.evidence, name)[:4, :4], getattr(before.evidence, name)[:4, :4]
+                getattr(evidence.in_time, name)[:4, :4], getattr(before.in_time, name)[:4, :4]
             )
-        np.testing.assert_array_equal(weighing.traffic.proof[:4, :4], before.traffic.proof[:4, :4])
-        assert not weighing.evidence.enough.any()
-        assert weighing.evidence.margin_ratio[0] == place
-        assert spared is None or weighing.evidence.ratios[place] == spared
+        np.testing.assert_array_equal(evidence.traffic.proof[:4, :4], before.traffic.proof[:4, :4])
+        assert not evidence.in_time.enough.any()
+        assert evidence.in_time.margin_ratio[0] == place
+        assert spared is None or evidence.in_time.ratios[place] == spared
         page.tell_many([(each, rng.random() < rates[each.levels["a"]]) for each in page.ask(200)])
         assert not page.report().factors[0].levels[1].in_race
-        assert (weighing.evidence.enough[0, 1] > 0.0) == (place >= 0)
+        assert (evidence.in_time.enough[0, 1] > 0.0) == (place >= 0)
 
 
 def test_what_is_forbidden_binds_stops_and_levels(sqlite_db):
@@ -307,7 +307,7 @@ def test_what_is_forbidden_binds_stops_and_levels(sqlite_db):
         page.forbid({"a": "B", "b": "z"})
         page.forbid({"a": "B", "b": "y"})
         stop = error_of(page.stop, levels={"a": "B", "b": "z"})
-        assert (stop.expected, stop.got) == ("a combination that may be shown", "a 'B', b 'z', which is forbidden")
+        assert (stop.expected, stop.got) == ("a combination that may be shown", "a 'B' with b 'z', which is forbidden")
         for each in page.ask(4):
             page.tell(each, False)
         assert not page.report().leads  # nobody does without a click

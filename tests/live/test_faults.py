@@ -7,7 +7,7 @@ from rankone.errors import InputError
 from rankone.live import Database, Experiment
 from rankone.live.commit import transactions
 from rankone.live.evidence import weighed_outcomes
-from rankone.live.evidence.weighing import Weighing
+from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.fold import fold
 from rankone.live.journal.events import Kind, of_rows
 from rankone.live.operate.archive import archive
@@ -53,7 +53,7 @@ def test_probabilities_that_are_none_are_noted_and_no_statement_rests_on_them(sq
     assert "probabilities of 30 decisions could not be true: no statement rests on them" in report.sentence
     with start(sqlite_db, "uts") as again:
         assert saved(again) == before
-        assert again.look(lambda now: now.weighing.compared) == 60
+        assert again.look(lambda now: now.evidence.compared) == 60
         again.ask(3)
         assert again.report().faults == 31
 
@@ -83,7 +83,7 @@ def no_numbers(evidence, *others):
     evidence.logs[:] = evidence.now[:] = np.nan
 
 
-def refuses(*given):
+def refuses(*given, **keywords):
     raise ZeroDivisionError("division by zero")
 
 
@@ -149,7 +149,7 @@ def test_a_fault_is_in_nothing_that_outlasts_it(sqlite_db, monkeypatch, tmp_path
 
 def test_a_look_that_fails_is_noted_in_the_journal_until_one_succeeds(sqlite_db, monkeypatch):
     with start(sqlite_db, "uts", explore=0.5, stopping={"auto": True}) as experiment, monkeypatch.context() as broken:
-        broken.setattr(Weighing, "_renewed", refuses)
+        broken.setattr(ExperimentEvidence, "steering_note", refuses)
         visit(experiment, [0.9, 0.1, 0.1], [0.9, 0.1], 200)
         report, before = experiment.report(), saved(experiment)
         assert error_of(experiment.stop).got == "a fault in the program"
@@ -173,7 +173,7 @@ def test_a_fault_leaves_nothing_proven_of_segments():
             asked = experiment.ask(30, segment={"device": "phone"})
             experiment.tell_many([(one, bool(rng.random() < (0.9, 0.1)[row_of(one)])) for one in asked])
         before = experiment.report().segments
-        experiment.look(lambda fold: setattr(fold.weighing, "noted", "ZeroDivisionError: division by zero"))
+        experiment.look(lambda fold: setattr(fold.evidence, "noted", "ZeroDivisionError: division by zero"))
         after = experiment.report()
     assert (before.answer, before.segments[0].proven) == ("same", {"row": "A", "col": "x"})
     (phone,) = after.segments.segments

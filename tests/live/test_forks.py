@@ -46,7 +46,7 @@ def test_close_waits_its_turn_and_later_calls_are_refused(db):
 
 
 def test_a_signal_handler_may_close(db):
-    start(db, waiting={"max_open": 10**6}).close()
+    start(db, outcomes={"max_open": 10**6}).close()
     ends = run(close_by_signal, str(db), TRIES)
     assert len(ends) >= TRIES
     assert all("closed" in end for end in ends)

@@ -8,18 +8,17 @@ from benchmarks.late_clicks import WINDOW, Steps, send
 
 from rankone.compiling.compiled import compiled
 from rankone.evidence.levels import start_evidence, weigh
-from rankone.live import Experiment
 from rankone.live.report.report_wording import TRAFFIC_ERROR
 from rankone.live.verdict.lateness import late_levels
 
-from .helpers import saved, start
+from .helpers import at, saved, start
 from .visits import live
 
 
 @pytest.mark.parametrize(("share", "auto"), [(0.3, True), (1.0, False)])
 def test_a_level_whose_clicks_are_late_is_named_and_nothing_is_stated(share, auto):
     clock = Steps()
-    with live(["A", "B"], ["x"], window=WINDOW, clock=clock, stopping={"auto": auto}) as experiment:
+    with live(["A", "B"], ["x"], outcomes={"window": WINDOW}, clock=clock, stopping={"auto": auto}) as experiment:
         report = send(experiment, clock, 1_500, (0.0, share), (0.4, 0.4), 0)
     (short,) = report.shortfalls
     assert (short.factor, short.name, short.other, short.late) == ("row", "B", "A", True)
@@ -44,7 +43,9 @@ class OnPhones:
 def test_where_clicks_of_a_level_are_late_nothing_is_compared_and_late_ones_tell_who_leads():
     """B has half as many clicks again as A; in time, fewer. Where all is counted it leads, and a stop ships it."""
     clock = Steps()
-    with live(["A", "B"], ["x"], window=WINDOW, clock=clock, control={"levels": ("A", "x")}) as experiment:
+    with live(
+        ["A", "B"], ["x"], outcomes={"window": WINDOW}, clock=clock, control={"levels": ("A", "x")}
+    ) as experiment:
         report = send(OnPhones(experiment), clock, 1_500, (0.0, 0.6), (0.4, 0.6), 0)
         assert experiment.stop() == {"row": "B", "col": "x"}
     assert report.shortfalls
@@ -62,7 +63,7 @@ def test_where_clicks_of_a_level_are_late_nothing_is_compared_and_late_ones_tell
 def test_late_clicks_of_all_levels_alike_hide_no_winner():
     """The better row has more late clicks than the other, as it has more clicks."""
     clock = Steps()
-    with live(["A", "B"], ["x"], window=WINDOW, clock=clock, goal="both") as experiment:
+    with live(["A", "B"], ["x"], outcomes={"window": WINDOW}, clock=clock, goal="both") as experiment:
         report = send(experiment, clock, 1_500, (0.3, 0.3), (0.5, 0.25), 0)
     assert report.outcomes["late"] > 100
     assert report.shortfalls == ()
@@ -71,12 +72,12 @@ def test_late_clicks_of_all_levels_alike_hide_no_winner():
 
 def test_late_clicks_are_weighed_the_same_when_the_journal_is_read_again(sqlite_db):
     clock = Steps()
-    with start(sqlite_db, "uts", 2, 1, explore=0.5, window=WINDOW, clock=clock) as experiment:
+    with start(sqlite_db, "uts", 2, 1, explore=0.5, outcomes={"window": WINDOW}, clock=clock) as experiment:
         send(experiment, clock, 400, (0.2, 0.5), (0.4, 0.4), 0)
         experiment.add_level("row", "C")
         send(experiment, clock, 200, (0.2, 0.5, 0.0), (0.4, 0.4, 0.4), 1)
         before, late = saved(experiment), experiment.look(lambda fold: fold.late.ravel().tolist())
-    with Experiment("homepage", db=sqlite_db, clock=clock) as again:
+    with at(clock)("homepage", db=sqlite_db) as again:
         assert saved(again) == before
         assert again.look(lambda fold: fold.late.ravel().tolist()) == late
         assert again.exclude(levels={"row": "row 2"})

@@ -10,10 +10,10 @@ from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
 from rankone.evidence.levels import TRAFFIC_RATIOS, start_evidence, weigh
 from rankone.live import Experiment
-from rankone.live.evidence import weighing
+from rankone.live.evidence import experiment_evidence
 from rankone.live.evidence.ratios import Counted, _finer, gap_bends, level_scores, log_excess, upper_bound
-from rankone.live.evidence.standing import Claims, standing
-from rankone.live.forbidden import Allowed
+from rankone.live.evidence.standing import Claims, Race, standing
+from rankone.live.factors import Allowed
 from rankone.wording.ratios import FEW_CLICKS, FEW_OUTCOMES
 from tests.levels import row_of
 
@@ -56,9 +56,8 @@ def stand(evidence, seen=None):
     sizes = [len(evidence.now)]
     seen = np.ones(sizes[0], bool) if seen is None else np.array(seen)
     allowed = Allowed(np.empty((0, 1), np.int64), sizes)
-    return standing(
-        evidence, evidence, [np.arange(sizes[0])], allowed, CLAIMS, [seen], np.zeros(sizes, np.int64), np.zeros(sizes)
-    )
+    nothing = np.zeros(sizes, np.int64)
+    return standing(Race(evidence, evidence, [np.arange(sizes[0])], allowed, CLAIMS, nothing, nothing), [seen])
 
 
 def test_present_estimates_lead_until_something_is_stated_and_what_is_stated_lasts():
@@ -119,7 +118,9 @@ def test_where_nearly_all_visitors_click_the_best_leads_and_its_rate_is_right():
 
 def test_the_visitors_still_needed_are_those_of_what_leads(monkeypatch):
     told = []
-    monkeypatch.setattr(weighing, "visitors_left", lambda *given: told.append((given[3] - given[2][:-1]).tolist()))
+    monkeypatch.setattr(
+        experiment_evidence, "visitors_left", lambda *given: told.append((given[3] - given[2][:-1]).tolist())
+    )
     with live(["A", "B", "C"], ["u", "v", "w"], seed=26) as experiment:
         reports = visit(experiment, ROWS, COLS, 500, 26, every=50)
     assert told == [["ABC".index(report.best["row"]), "uvw".index(report.best["col"])] for report in reports]
@@ -344,4 +345,4 @@ def test_counts_tell_who_leads_only_where_few_clicks_compare():
 def test_either_of_two_equal_levels_may_be_called_the_winner():
     """So a single factor of two levels has two statements: with one, 8 % of 200 ties had a winner at an error of 5 %."""
     with Experiment("test", factors={"button": ["A", "B"]}, goal="decide", db=None) as experiment:
-        assert experiment.look(lambda fold: fold.weighing.claims.bar) == pytest.approx(math.log(2 / 0.05))
+        assert experiment.look(lambda fold: fold.evidence.claims.bar) == pytest.approx(math.log(2 / 0.05))

@@ -188,7 +188,7 @@ def test_exclusion_by_time_row_and_column(sqlite_db):
 def test_held_outcomes_can_be_excluded_too(sqlite_db):
     """What a bot told within an open window is not learned when the window ends, and not counted as silence."""
     clock = Clock()
-    experiment = start(sqlite_db, clock=clock, window=60)
+    experiment = start(sqlite_db, clock=clock, outcomes={"window": 60})
     bot, person, _silent = experiment.ask(count=3)
     experiment.tell(bot.id, True, source="bot")
     experiment.tell(person.id, True, source="web")

@@ -11,13 +11,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from rankone.errors import Contradiction, UnknownDecision
 from rankone.live import Experiment
 
-from .helpers import POLICIES, Audience, Clock, error_of, live_policy, pairs, saved, start
+from .helpers import POLICIES, Audience, Clock, at, error_of, live_policy, pairs, saved, start
 
 
 @pytest.mark.parametrize(("microseconds", "status"), [(-1, "held"), (0, "late"), (1, "late")])
 def test_the_window_ends_to_the_microsecond(microseconds, status, sqlite_db):
     clock = Clock()
-    experiment = start(sqlite_db, window=600, clock=clock)
+    experiment = start(sqlite_db, outcomes={"window": 600}, clock=clock)
     decision = experiment.ask()
     clock.pass_seconds(600 + microseconds / 1e6)
     outcome = experiment.tell(decision.id, True)
@@ -30,21 +30,28 @@ def test_the_window_ends_to_the_microsecond(microseconds, status, sqlite_db):
 
 def test_clicks_are_held_until_silence_is_known(sqlite_db):
     clock = Clock()
-    experiment = start(sqlite_db, window=600, clock=clock)
+    experiment = start(sqlite_db, outcomes={"window": 600}, clock=clock)
     decisions = experiment.ask(count=10)
     experiment.tell(decisions[0].id, True)
     assert experiment.report().leader.rate is None  # nothing is learned early
     clock.pass_seconds(600)
     assert experiment.report().outcomes == {
-        "clicked": 1, "not_clicked": 0, "expired": 9, "held": 0, "late": 0, "void": 0, "open": 0,
-    }  # fmt: skip
+        "clicked": 1,
+        "not_clicked": 0,
+        "expired": 9,
+        "held": 0,
+        "late": 0,
+        "void": 0,
+        "open": 0,
+    }
     assert isinstance(error_of(experiment.void, decisions[1].id), Contradiction)
 
 
 def test_late_outcomes_change_nothing(sqlite_db, tmp_path):
     clocks = Clock(), Clock()
     with_late, without = (
-        start(path, window=60, clock=clock) for path, clock in zip((sqlite_db, tmp_path / "b.db"), clocks, strict=True)
+        start(path, outcomes={"window": 60}, clock=clock)
+        for path, clock in zip((sqlite_db, tmp_path / "b.db"), clocks, strict=True)
     )
     decisions = with_late.ask(count=5)
     without.ask(count=5)
@@ -59,7 +66,7 @@ def test_late_outcomes_change_nothing(sqlite_db, tmp_path):
 
 def test_void_within_a_window_teaches_nothing(sqlite_db):
     clock = Clock()
-    experiment = start(sqlite_db, window=60, clock=clock)
+    experiment = start(sqlite_db, outcomes={"window": 60}, clock=clock)
     one, two = experiment.ask(count=2)
     experiment.void(one.id)
     experiment.tell(two.id, False)
@@ -72,7 +79,7 @@ def test_void_within_a_window_teaches_nothing(sqlite_db):
 def test_clock_jumps_do_no_harm(sqlite_db):
     """However the clock jumps, every window ends once: none twice, none never."""
     clock = Clock()
-    experiment = start(sqlite_db, window=600, clock=clock, seed=1)
+    experiment = start(sqlite_db, outcomes={"window": 600}, clock=clock, seed=1)
     jumps = itertools.cycle([3600, -3600, 0, 1, -7200, 599, 601, -1, 86_400, -86_400])
     decisions = []
     for _ in range(60):
@@ -134,7 +141,7 @@ class Life(RuleBasedStateMachine):
         self.db = Path(self.folder.name) / "life.db"
         self.clock = Clock()
         self.window = window
-        self.experiment = start(self.db, "kl-ucb", n_rows=2, n_cols=2, window=window, clock=self.clock)
+        self.experiment = start(self.db, "kl-ucb", n_rows=2, n_cols=2, outcomes={"window": window}, clock=self.clock)
         self.asked = {}  # id -> when
         self.told = {}  # id -> (clicked or None, whether it counts)
 
@@ -169,7 +176,7 @@ class Life(RuleBasedStateMachine):
     @rule()
     def restart(self):
         self.experiment.close()
-        self.experiment = Experiment("homepage", db=self.db, clock=self.clock)
+        self.experiment = at(self.clock)("homepage", db=self.db)
 
     @rule(id=st.sampled_from(["1000000-" + "0" * 32, "0-" + "0" * 32]))
     def guess(self, id):
@@ -204,7 +211,7 @@ TestLife.settings = settings(max_examples=40, stateful_step_count=25, deadline=N
 def test_an_audience_that_is_often_silent_is_measured_without_bias(sqlite_db):
     """Held clicks: after many windows the estimate is within 4 standard errors of the truth at every moment."""
     clock = Clock()
-    experiment = start(sqlite_db, "ucb1", n_rows=1, n_cols=1, window=100, clock=clock)
+    experiment = start(sqlite_db, "ucb1", n_rows=1, n_cols=1, outcomes={"window": 100}, clock=clock)
     audience = Audience(rows=(0.5,), cols=(0.4,))
     asked = 0
     for second in range(600):

@@ -36,7 +36,9 @@ def everything(fold):
 def prepared(db, window):
     """An experiment with decisions open, held, told, voided and too old, and the ids of all of them."""
     clock = Clock()
-    limits = {"window": window, "waiting": {"max_open": 12}} if window else {"waiting": {"max_open": 12, "max_age": 60}}
+    limits = (
+        {"outcomes": {"window": window, "max_open": 12}} if window else {"outcomes": {"max_open": 12, "max_age": 60}}
+    )
     experiment = start(db, "rank1elim-kl:horizon=100", clock=clock, **limits)
     ids = [decision.id for decision in experiment.ask(count=6, source="shop")]
     experiment.tell(ids[1], True, source="shop")

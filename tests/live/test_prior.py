@@ -6,7 +6,7 @@ import pytest
 
 from rankone.errors import InputError
 from rankone.live import Experiment
-from rankone.live.prior import MOST, read_prior, weighted
+from rankone.live.opening import MOST, read_prior, weighted
 
 from .helpers import error_of, saved, start
 

@@ -58,7 +58,7 @@ def test_the_next_thousand_decisions_are_the_same(name, db):
 def test_a_snapshot_is_the_same_state(name, sqlite_db, monkeypatch):
     monkeypatch.setattr("rankone.live.commit.transactions._SNAPSHOT_EVERY", 50)
     monkeypatch.setattr("rankone.live.commit.transactions._BYTES_PER_EVENT", 10**6)
-    experiment = start(sqlite_db, live_policy(name), window=100, clock=(clock := Clock()))
+    experiment = start(sqlite_db, live_policy(name), outcomes={"window": 100}, clock=(clock := Clock()))
     audience = Audience(silent=0.3, void=0.0)
     for _ in range(300):
         clock.pass_seconds(3)

@@ -12,11 +12,12 @@ from rankone.errors import Contradiction, InputError
 from rankone.live import Database, Tell
 from rankone.live.operate.export import decisions_table
 
-from .helpers import Clock
+from .helpers import Clock, at
 
 
-def shop(db: Path | None, **settings) -> rankone.Experiment:
-    return rankone.Experiment("shop", 2, 2, policy="uniform", db=db, reward_cap=10.0, seed=3, **settings)
+def shop(db: Path | None, window: float | None = None, clock: Clock | None = None) -> rankone.Experiment:
+    outcomes = {"reward_cap": 10.0, "window": window}
+    return at(clock)("shop", 2, 2, policy="uniform", db=db, outcomes=outcomes, seed=3)
 
 
 def test_rewards_are_rounded_with_the_right_probability() -> None:
@@ -78,15 +79,14 @@ def test_with_a_window_the_reward_of_a_held_outcome_is_exported(tmp_path: Path) 
 @pytest.mark.parametrize("window", [None, 600.0])
 def test_another_reward_told_later_is_a_contradiction(tmp_path: Path, window: float | None) -> None:
     """However both would be rounded; in one batch, from memory, and from the file once the decision is closed."""
-    settings = {} if window is None else {"window": window}
-    with shop(tmp_path / "shop.db", **settings) as experiment:
+    with shop(tmp_path / "shop.db", window) as experiment:
         one, other, plain = experiment.ask(3)
         told = experiment.do([Tell(one.id, reward=10.0), Tell(one.id, reward=9.99), Tell(one.id, reward=10.0)])
         assert isinstance(told[1], Contradiction)
         assert told[2].repeated
         experiment.tell(other, reward=0.0)
         experiment.tell(plain, clicked=True)
-    with shop(tmp_path / "shop.db", **settings) as experiment:
+    with shop(tmp_path / "shop.db", window) as experiment:
         with pytest.raises(Contradiction, match=r"expected a reward of 0 again, or nothing - got 0.001"):
             experiment.tell(other.id, reward=0.001)
         with pytest.raises(Contradiction, match="expected no reward, as a click was told"):
@@ -111,4 +111,4 @@ def test_bad_rewards_are_refused() -> None:
         assert experiment.report().outcomes["open"] == 1, "nothing was told"
     for cap in (0, -1.0, float("inf"), "10"):
         with pytest.raises(InputError, match="reward_cap above 0"):
-            rankone.Experiment("shop", 2, 2, db=None, reward_cap=cap)
+            rankone.Experiment("shop", 2, 2, db=None, outcomes={"reward_cap": cap})

@@ -30,7 +30,7 @@ def test_segments_are_counted_apart_and_add_up_to_the_whole(sqlite_db):
     with start(sqlite_db, "uts") as experiment:
         visit(experiment, 60)
         segments, asked, pulls, clicks = experiment.look(
-            lambda fold: (fold.weighing.segments, fold.asked.copy(), fold.pulls.copy(), fold.clicks.copy())
+            lambda fold: (fold.evidence.segments, fold.asked.copy(), fold.pulls.copy(), fold.clicks.copy())
         )
         assert segments.attributes == ("country", "device")
         assert segments.texts == ['{"country":"DE","device":"phone"}', '{"country":"DE","device":"desk"}']
@@ -122,7 +122,7 @@ def test_excluded_outcomes_and_new_levels_reach_the_segments(sqlite_db):
         experiment.add_level("row", "new")
         waiting = experiment.ask(segment=DESK)
         experiment.tell(waiting, False)
-        segments = experiment.look(lambda fold: fold.weighing.segments)
+        segments = experiment.look(lambda fold: fold.evidence.segments)
         assert segments.counts[0].shape == (3, 4, 2)
         assert segments.totals(0) == [20, 10, 10]
         assert len(segments.evidence[0].now) == 6
@@ -130,10 +130,10 @@ def test_excluded_outcomes_and_new_levels_reach_the_segments(sqlite_db):
 
 
 def test_there_is_room_for_some_segments_and_the_others_are_counted_together(sqlite_db):
-    with start(sqlite_db, "uts", n_rows=60, n_cols=60, waiting={"max_open": 1000}) as experiment:
+    with start(sqlite_db, "uts", n_rows=60, n_cols=60, outcomes={"max_open": 1000}) as experiment:
         experiment.do([Ask(segment={"visitor": number}) for number in range(10)])
         experiment.tell(experiment.ask(segment={"visitor": 9}), True)
-        segments = experiment.look(lambda fold: fold.weighing.segments)
+        segments = experiment.look(lambda fold: fold.evidence.segments)
         assert len(segments.texts) == segments.most == 65_536 // 120**2 == 4
         assert segments.totals(OTHERS) == [7, 1, 1]
         # A policy that tells segments apart has them behind all others, in a new era, too.

@@ -51,7 +51,7 @@ def test_names_agree():
     assert {*Wishes.__annotations__, "prior", "policy"} == {each.group or each.name for each in SETTINGS} | {"factors"}
     assert set(next(each for each in SETTINGS if each.name == "goal").kind.choices) == set(GOALS)
     assert len({each.option for each in SETTINGS}) == len(SETTINGS)
-    assert len(inspect.signature(rankone.Experiment).parameters) <= 18
+    assert len(inspect.signature(rankone.Experiment).parameters) <= 15
     for each in SETTINGS:
         kind = GROUPS.get(each.group, Settings)
         assert each.name in {field.name for field in dataclasses.fields(kind)}
@@ -87,7 +87,10 @@ def test_a_group_is_a_value_or_a_dictionary(sqlite_db):
             {"watch": {"change": "panic"}},
             "change as one of restart, warn, ignore - got panic - try watch={'change': 'restart'}",
         ),
-        ({"window": -1}, "window in seconds above 0 and at most 3.16224e+07 - got -1 - try window=600"),
+        (
+            {"outcomes": {"window": -1}},
+            "window in seconds above 0 and at most 3.16224e+07 - got -1 - try outcomes={'window': 600}",
+        ),
         ({"control": {"share": 0.2}}, "the levels of a control - got none - try control={'levels': ...}"),
     ],
 )

@@ -8,7 +8,7 @@ from rankone.live.operate.doctor import examine
 
 from .helpers import Audience, pairs, saved, start, with_other_col
 
-STOPPED = "Stopped (by hand): every visitor now sees row 'row 2', col 'col 1'. "
+STOPPED = "Stopped (by hand): every visitor now sees 'row 2' with 'col 1'. "
 CHANGES = {
     "exclude": lambda experiment: experiment.exclude(source="bot"),
     "add_row": lambda experiment: experiment.add_level("row", "row new"),
@@ -53,7 +53,7 @@ def test_without_its_pair_it_experiments_again_and_says_so(side, gone, sqlite_db
     decisions = experiment.ask(count=20)
     assert not any(decision.filler for decision in decisions)
     assert gone not in {name for decision in decisions for name in (decision["row"], decision["col"])}
-    said = f"It experiments again: it was stopped on row 'row 2', col 'col 1' until {side} '{gone}' was retired. "
+    said = f"It experiments again: it was stopped on 'row 2' with 'col 1' until {side} '{gone}' was retired. "
     report = experiment.report()
     assert report.stopped is report.shown is None
     assert report.sentence.startswith(said)

@@ -8,7 +8,7 @@ from rankone.live.journal.events import Events
 from rankone.live.operate.doctor import examine
 from rankone.live.operate.export import decisions_table
 
-from .helpers import Clock, error_of, saved, start
+from .helpers import Clock, at, error_of, saved, start
 
 
 def told(experiment, asker, teller, clicked=True, source="page"):
@@ -45,7 +45,7 @@ def test_one_tokens_traffic_is_undone_whatever_source_it_named(db):
 
 def test_silence_and_what_is_held_are_undone_too(db):
     clock = Clock()
-    with start(db, window=600, clock=clock) as experiment:
+    with start(db, outcomes={"window": 600}, clock=clock) as experiment:
         experiment.do([Ask(2, token="bad"), Ask(token="good")])
         clock.pass_seconds(700)
         for asker, teller in (("bad", "good"), ("good", "bad"), ("good", "good")):
@@ -56,7 +56,7 @@ def test_silence_and_what_is_held_are_undone_too(db):
         outcomes = experiment.report().outcomes
         assert (outcomes["expired"], outcomes["clicked"], outcomes["void"]) == (1, 1, 2)
         state = saved(experiment)
-    with Experiment("homepage", db=db, clock=clock) as again:
+    with at(clock)("homepage", db=db) as again:
         assert saved(again) == state
     assert [finding for finding in examine(db) if not finding.ok] == []
 
@@ -77,7 +77,7 @@ def test_what_is_open_can_be_voided_by_token(db):
 def test_a_snapshot_remembers_who_asked_and_told(sqlite_db, monkeypatch):
     monkeypatch.setattr("rankone.live.commit.transactions._SNAPSHOT_EVERY", 4)
     monkeypatch.setattr("rankone.live.commit.transactions._BYTES_PER_EVENT", 10**6)
-    with start(sqlite_db, window=600) as experiment:
+    with start(sqlite_db, outcomes={"window": 600}) as experiment:
         for asker, teller in (("bad", "good"), ("good", "bad"), ("good", None), (None, "good")):
             told(experiment, asker, teller)
         ((decision,),) = experiment.do([Ask(token="good")])

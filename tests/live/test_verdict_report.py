@@ -40,7 +40,7 @@ def test_a_winner_is_named_with_what_it_rests_on(reports):
     assert not last.good_enough
     assert last.basis == "any"
     assert (last.best["row"], last.best["col"]) == ("A", "x")
-    assert "row 'A', col 'x' has won" in last.sentence
+    assert "'A' with 'x' has won" in last.sentence
     assert "at most 0.05 however often you look and however the click rate of the whole site moves" in last.sentence
     assert f"{MODEL} come back alike and equally soon" in last.sentence
     assert "equally soon" not in condition(dataclasses.replace(last, window=60.0))  # then it does not matter
@@ -84,7 +84,7 @@ def test_ratios_to_the_leader_have_intervals_that_hold(reports):
 def test_uplift_over_the_control(reports):
     last = reports[-1]
     assert last.uplift_low + 1.0 <= 0.9 * 0.8 / (0.6 * 0.4) <= last.uplift_high + 1.0
-    assert "the control row 'B', col 'y', between" in last.sentence
+    assert "the control 'B' with 'y', between" in last.sentence
     assert "by the same model: one level times the other" in last.sentence
 
 
@@ -92,7 +92,7 @@ def test_the_control_itself_may_lead():
     with live(["A", "B"], ["x"], control={"levels": ("A", "x"), "share": 0.3}) as experiment:
         last = visit(experiment, [0.9, 0.1], [0.9], 300)[-1]
     assert last.uplift == 0.0
-    assert "What leads is the control row 'A', col 'x' itself." in last.sentence
+    assert "What leads is the control 'A' with 'x' itself." in last.sentence
 
 
 def test_it_says_how_long_it_takes_at_the_traffic_so_far():
@@ -152,7 +152,7 @@ def test_without_probabilities_the_highest_rate_leads_and_nothing_is_stated():
     with start(None, "ucb1", 3, 2, explore=0) as experiment:
         last = visit(experiment, [0.9, 0.2, 0.1], [0.9, 0.1], 500)[-1]
     assert (last.basis, last.leads, last.decided) == ("steady", True, False)
-    assert "row 'row 1', col 'col 1' has the highest click rate" in last.sentence
+    assert "'row 1' with 'col 1' has the highest click rate" in last.sentence
     assert all(level.ratio is None for level in last.factors[0].levels)
     assert "rate with the leader" in str(last)
 
@@ -181,7 +181,7 @@ def test_outcomes_that_are_excluded_begin_a_new_statement():
 
 def test_with_a_window_it_says_what_cannot_be_tested():
     clock = Clock()
-    with live(["A", "B"], ["x"], window=60, clock=clock) as experiment:
+    with live(["A", "B"], ["x"], outcomes={"window": 60}, clock=clock) as experiment:
         visit(experiment, [0.9, 0.1], [0.9], 500)
         clock.pass_seconds(61)
         report = experiment.report()
@@ -227,7 +227,7 @@ def test_lost_outcomes_can_make_a_winner_and_that_is_said():
         last = visit(experiment, [0.8, 0.8], [0.9], 2500, lost=lost)[-1]
     assert last.decided
     assert last.stopped is None
-    assert "row 'A', col 'x' looks like the winner" in last.sentence
+    assert "'A' with 'x' looks like the winner" in last.sentence
     assert "outcomes do not come back alike: that may be wrong" in last.sentence
 
 
@@ -250,7 +250,7 @@ def test_outcomes_that_were_excluded_by_their_row_compare_nothing_with_it():
         visit(experiment, [0.5, 0.5], [0.9], 300)
         experiment.exclude(levels={"row": "A"})
         report = experiment.report()
-        evidence = experiment.look(lambda fold: fold.weighing.evidence.proof.copy())
+        evidence = experiment.look(lambda fold: fold.evidence.in_time.proof.copy())
         assert not evidence.any()
         assert all(level.in_race for level in report.factors[0].levels)
         assert report.shortfalls == ()
@@ -263,9 +263,9 @@ def test_excluding_a_source_leaves_comparisons_as_they_are():
     with live(["A", "B"], ["x"]) as experiment:
         visit(experiment, [0.9, 0.1], [0.9], 200)
         experiment.tell(experiment.ask().id, True, source="bot")
-        before = experiment.look(lambda fold: fold.weighing.compared)
+        before = experiment.look(lambda fold: fold.evidence.compared)
         assert experiment.exclude(source="bot") == 1
-        assert experiment.look(lambda fold: fold.weighing.compared) == before - 1
+        assert experiment.look(lambda fold: fold.evidence.compared) == before - 1
         assert experiment.report().basis == "any"
 
 

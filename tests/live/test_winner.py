@@ -8,7 +8,7 @@ import pytest
 import rankone
 from rankone.live import Experiment
 from rankone.live.journal.events import KIND, Kind
-from rankone.live.report.rate_intervals import intervals
+from rankone.live.report.rates import intervals
 from tests.levels import col_of, row_of
 
 from .helpers import Audience, start

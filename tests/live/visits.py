@@ -1,25 +1,26 @@
 """A small experiment in memory that wants a verdict, and visitors for it."""
 
-from rankone.live import Experiment
 from rankone.numerics.seeds import generator
 from tests.levels import numbers
+
+from .helpers import at
 
 ROWS, COLS = ["A", "B", "C"], ["x", "y"]
 
 
-def live(rows=ROWS, cols=COLS, **settings):
-    return Experiment("homepage", rows, cols, db=None, **{"goal": "decide", "seed": 5} | settings)
+def live(rows=ROWS, cols=COLS, clock=None, **settings):
+    return at(clock)("homepage", rows, cols, db=None, **{"goal": "decide", "seed": 5} | settings)
 
 
 def visit(experiment, rows, cols, visitors, seed=0, lost=lambda decision: False, site=lambda at: 1.0, every=None):
     """Send visitors, 50 at a time; return the reports in between, or only the last one."""
     rng, reports = generator(seed, "visitors"), []
-    for at in range(0, visitors, 50):
+    for sent in range(0, visitors, 50):
         asked = [decision for decision in experiment.ask(50) if not lost(decision)]
         shown = [numbers(experiment, one) for one in asked]
-        rates = [site(at) * rows[row] * cols[col] for row, col in shown]
+        rates = [site(sent) * rows[row] * cols[col] for row, col in shown]
         told = [(one, bool(rng.random() < rate)) for one, rate in zip(asked, rates, strict=True)]
         experiment.tell_many(told)
-        if every and at % every == 0:
+        if every and sent % every == 0:
             reports.append(experiment.report())
     return [*reports, experiment.report()]

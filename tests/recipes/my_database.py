@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rankone.errors import StorageError
-from rankone.live.storage.dialect import Dialect
+from rankone.live.storage.driver import Dialect
 from rankone.live.storage.schema import see_to
 from rankone.live.storage.sql import Row, Storage
 

@@ -31,7 +31,7 @@ def test_a_rehearsal_is_what_an_experiment_does(goal: str, decided: bool) -> Non
             experiment.tell(decision, clicked=luck.random() < site[number] * rate)
             lost += site[number] * (PROBLEM.best_mean - rate)
             losses.append(lost)
-            if verdict is None and experiment.look(lambda fold: fold.weighing.steering.shares[EXPLORE]) == 0.0:
+            if verdict is None and experiment.look(lambda fold: fold.evidence.steering.shares[EXPLORE]) == 0.0:
                 verdict = number + 1
     assert found.verdict == verdict
     assert (verdict is not None) == decided

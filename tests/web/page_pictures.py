@@ -10,10 +10,10 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from rankone.live import Database, Experiment
+from rankone.live import Database
 from rankone.numerics.seeds import generator
 
-from ..live.helpers import Clock
+from ..live.helpers import Clock, at
 from .browser import ARGUMENTS, CHROMIUM, shown
 from .helpers import running
 
@@ -65,7 +65,7 @@ def factors(database):
     """Three factors, decided."""
     visitors = Visitors("factors", 3_000)
     levels = {"headline": [*RATES][:3], "image": [*RATES][3:6], "button": [*RATES][6:]}
-    experiment = Experiment("factors", factors=levels, goal="decide", clock=visitors.clock, db=database, seed=1)
+    experiment = at(visitors.clock)("factors", factors=levels, goal="decide", db=database, seed=1)
     visitors.visit(experiment, 3_000, product)
 
 
@@ -80,8 +80,8 @@ def product(levels):
 def alarm(database):
     """What is best changes, and the experiment begins anew."""
     visitors = Visitors("alarm", 8_000)
-    settings = {"goal": "both", "watch": {"change": "restart"}, "clock": visitors.clock}
-    experiment = Experiment("alarm", ["summer", "winter"], ["left", "right"], db=database, seed=1, **settings)
+    settings = {"goal": "both", "watch": {"change": "restart"}}
+    experiment = at(visitors.clock)("alarm", ["summer", "winter"], ["left", "right"], db=database, seed=1, **settings)
     for liked in ("summer", "winter"):
         visitors.visit(experiment, 4_000, likes({liked: 0.6, "left": 0.8, "right": 0.5}))
 
@@ -94,8 +94,8 @@ def likes(rates):
 def segments(database):
     """Phones and desktops like other headlines."""
     visitors = Visitors("segments", 6_000)
-    settings = {"goal": "decide", "clock": visitors.clock}
-    experiment = Experiment(
+    settings = {"goal": "decide"}
+    experiment = at(visitors.clock)(
         "segments", ["headline A", "headline B"], ["image 1", "image 2"], db=database, seed=1, **settings
     )
     for turn in range(300):

@@ -28,10 +28,10 @@ def tell(api, decision, clicked, name="homepage"):
 
 
 def test_create_show_list(api):
-    name = make(api, "created", window=600, stopping={"auto": True}, waiting={"max_open": 10})
+    name = make(api, "created", stopping={"auto": True}, outcomes={"window": 600, "max_open": 10})
     shown = api.on(name, "GET", "").json()
     assert shown["factors"]["row"] == ["A", "B", "C"]
-    assert (shown["window"], shown["stopping"]["auto"], shown["waiting"]["max_open"]) == (600.0, True, 10)
+    assert (shown["outcomes"]["window"], shown["stopping"]["auto"], shown["outcomes"]["max_open"]) == (600.0, True, 10)
     again = HOMEPAGE | {"name": name}
     assert api("POST", "/v1/experiments", again).status == 200
     assert api("POST", "/v1/experiments", again | {"policy": "kl-ucb"}).code == "settings-differ"
@@ -166,7 +166,7 @@ def test_the_same_key_at_the_same_moment_gets_one_decision(api):
 
 
 def test_late_outcomes_are_answered_202(api):
-    name = make(api, "hasty", window=0.001)
+    name = make(api, "hasty", outcomes={"window": 0.001})
     (decision,) = ask(api, name)
     answer = tell(api, decision, True, name)
     while answer.status == 200:  # held: the window was not over yet
@@ -176,7 +176,7 @@ def test_late_outcomes_are_answered_202(api):
 
 
 def test_windows_end_by_themselves(api):
-    name = make(api, "quiet", window=0.05)
+    name = make(api, "quiet", outcomes={"window": 0.05})
     ask(api, name, {"count": 3})
     while api.on(name, "GET", "").json()["open"]:  # no request but looks: the service ends them
         pass
@@ -217,8 +217,8 @@ def test_stop_resume_lines_and_exclude(api):
 
 
 def test_open_decisions_are_voided_in_bulk(api):
-    name = make(api, "crowded", waiting={"max_open": 10, "max_age": 7200})
-    assert api.on(name, "GET", "").json()["waiting"]["max_age"] == 7200.0
+    name = make(api, "crowded", outcomes={"max_open": 10, "max_age": 7200})
+    assert api.on(name, "GET", "").json()["outcomes"]["max_age"] == 7200.0
     page = ask(api, name, {"count": 6, "source": "page"})
     ask(api, name, {"count": 4})
     refused = api.on(name, "POST", "/ask")
@@ -232,7 +232,7 @@ def test_open_decisions_are_voided_in_bulk(api):
     for body in ({}, {"older_than": 0}, {"older_than": 60, "source": ""}, {"older_than": 60, "row": "A"}):
         assert api.on(name, "POST", "/void-open", body).code == "invalid"
     assert (
-        api("POST", "/v1/experiments", HOMEPAGE | {"name": "both", "window": 60, "waiting": {"max_age": 60}}).code
+        api("POST", "/v1/experiments", HOMEPAGE | {"name": "both", "outcomes": {"window": 60, "max_age": 60}}).code
         == "invalid"
     )
 
@@ -253,7 +253,7 @@ def test_only_resume_or_the_end_of_its_pair_ends_a_stop(api):
     assert api.on(name, "POST", "/levels/retire", {"factor": "col", "name": "2"}).status == 200
     report = api.on(name, "GET", "/report").json()
     assert report["stopped"] is None
-    assert report["resumed"] == "it was stopped on row 'B', col '2' until col '2' was retired"
+    assert report["resumed"] == "it was stopped on 'B' with '2' until col '2' was retired"
     assert report["sentence"].startswith(f"It experiments again: {report['resumed']}. ")
     assert {decision["levels"]["col"] for decision in ask(api, name, {"count": 20})} <= {"1", "3"}
 
@@ -361,7 +361,7 @@ def test_a_body_that_is_not_json_is_refused(api):
         {"name": ".."},
         {"name": ""},
         {"stopping": {"error": 0.9}},
-        {"window": -1},
+        {"outcomes": {"window": -1}},
         {"seed": 1e3},
     ],
 )

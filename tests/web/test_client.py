@@ -38,7 +38,7 @@ def test_it_has_the_methods_of_the_experiment():
 
 
 def test_rewards_are_told_at_a_distance(client):
-    shop = client.create("shop", 2, 2, "uniform", reward_cap=10.0, seed=3)
+    shop = client.create("shop", 2, 2, "uniform", outcomes={"reward_cap": 10.0}, seed=3)
     decision = shop.ask()
     first = shop.tell(decision, reward=4.0)
     assert shop.tell(decision, reward=4.0) == first._replace(repeated=True)
@@ -193,14 +193,14 @@ def test_it_answers_as_the_embedded_experiment_does(client, tmp_path):
         "cols": ["1", "2"],
         "policy": "ucb1",
         "seed": 3,
-        "waiting": {"max_open": 40, "max_age": 60},
+        "outcomes": {"max_open": 40, "max_age": 60},
     }
     with Experiment("twin", db=tmp_path / "twin.db", durability="off", **settings) as embedded:
         assert drive(client.create("twin", **settings)) == drive(embedded)
 
 
 def test_it_raises_the_same_errors(client):
-    experiment = client.create("errors", 2, 2, "ucb1", waiting={"max_open": 3})
+    experiment = client.create("errors", 2, 2, "ucb1", outcomes={"max_open": 3})
     decision = experiment.ask(key="one")
     assert experiment.ask(key="one") == decision
     experiment.tell(decision.id, True)
@@ -275,7 +275,7 @@ def test_what_makes_no_sense_is_refused_as_the_embedded_experiment_does(client, 
     with pytest.raises(InputError, match="list of names"):
         client.create("other", 2.5, 2)
     with pytest.raises(InputError, match="window in seconds above 0"):
-        client.create("other", 2, 2, window=object())
+        client.create("other", 2, 2, outcomes={"window": object()})
 
 
 def test_answers_of_something_else():

@@ -8,13 +8,13 @@ import pytest
 
 from rankone.live import Database, Experiment
 from rankone.live.journal.events import AT, COLUMNS, KIND, Kind
-from rankone.live.report.uniform_benchmark import uniform_rate
+from rankone.live.report.rates import uniform_rate
 from rankone.numerics.seeds import generator
 from rankone.web import timeline as timeline_module
 from rankone.web.dashboard_data import MAX_SHOWN, DashboardData
 from rankone.web.timeline import SIMULATED, Timeline
 from tests.levels import row_of
-from tests.live.helpers import Clock, start
+from tests.live.helpers import Clock, at, start
 
 
 def watch(experiment, db, clock=lambda: 0.0):
@@ -134,7 +134,7 @@ def test_the_uniform_split_is_not_estimated_from_lines_hardly_shown():
 
 def test_windows_end_before_a_report(sqlite_db):
     clock = Clock()
-    with Experiment("homepage", 2, 2, "ucb1", sqlite_db, window=10, durability="off", clock=clock) as experiment:
+    with at(clock)("homepage", 2, 2, "ucb1", sqlite_db, outcomes={"window": 10}, durability="off") as experiment:
         experiment.ask(4)
         views, reader = watch(experiment, sqlite_db)
         clock.pass_seconds(11)

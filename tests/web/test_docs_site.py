@@ -65,7 +65,9 @@ def test_the_requests_of_the_page_are_answered_as_it_shows(tmp_path):
     exchanges = re.findall(r"^\$ curl (.*?)\n(\{.*?\})$", block("console"), re.MULTILINE | re.DOTALL)
     assert len(exchanges) == 2
     with running(tmp_path / "rankone.db") as url, Client(url) as client:
-        client.create("homepage", rows=["headline A", "headline B"], cols=["image 1", "image 2"], window=600)
+        client.create(
+            "homepage", rows=["headline A", "headline B"], cols=["image 1", "image 2"], outcomes={"window": 600}
+        )
         asked = ""
         for request, shown in exchanges:
             _, method, address, *more = shlex.split(request.replace("\\\n", " ").replace("0-5f0c...", "ID"))

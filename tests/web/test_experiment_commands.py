@@ -25,14 +25,14 @@ def test_a_running_service_takes_note(db):
         made = command("create", db, "homepage", *LINES, "--window", 600, "--policy", "ucb1")
         assert made.exit_code == 0, made.output
         (shown,) = api("GET", "/v1/experiments").json()["experiments"]
-        assert (shown["factors"]["row"], shown["window"], shown["policy"]) == (
+        assert (shown["factors"]["row"], shown["outcomes"]["window"], shown["policy"]) == (
             ["headline A", "headline B"],
             600,
             "ucb1",
         )
         assert api.on("homepage", "POST", "/ask").status == 200
         stopped = command("stop", db, "homepage", "--level", "row=headline B", "--level", "col=image 2")
-        assert "every visitor now sees row 'headline B', col 'image 2'" in stopped.output
+        assert "every visitor now sees 'headline B' with 'image 2'" in stopped.output
         (decision,) = api.on("homepage", "POST", "/ask").json()["decisions"]
         assert decision["levels"] == {"row": "headline B", "col": "image 2"}
         listed = json.loads(command("experiments", db, "--json").stdout)
@@ -46,7 +46,7 @@ def test_what_an_experiment_says_of_too_many_open_can_be_set(tmp_path):
     assert command("create", db, "homepage", *LINES, "--max-open", 40, "--max-age", 60).exit_code == 0
     with Experiment("homepage", db=db) as experiment:
         settings = experiment.look(lambda fold: fold.settings)
-    assert (settings.waiting.max_open, settings.waiting.max_age) == (40, 60)
+    assert (settings.outcomes.max_open, settings.outcomes.max_age) == (40, 60)
     both = command("create", db, "shop", *LINES, "--window", 600, "--max-age", 60)
     assert "leave out max_age: the window ends what is open" in str(both.exception)
 

@@ -25,7 +25,7 @@ from rankone.live.operate.backup import backup
 from rankone.live.operate.doctor import examine
 from rankone.live.storage import is_file
 from rankone.numerics.seeds import generator
-from tests.live.helpers import Clock
+from tests.live.helpers import Clock, at
 
 from .helpers import Api
 
@@ -160,7 +160,9 @@ def test_killed_and_restarted_under_load(request, tmp_path, start_server, kind, 
     """One server on SQLite, or two on PostgreSQL of which one goes on while the other is killed."""
     db = tmp_path / "rankone.db" if kind == "sqlite" else request.getfixturevalue("postgres").new_database()
     for name, window in (("homepage", None), ("windowed", WINDOW)):
-        Experiment(name, 3, 2, "ucb1", db, window=window, seed=1, watch={"segments": {"device": None}}).close()
+        Experiment(
+            name, 3, 2, "ucb1", db, outcomes={"window": window}, seed=1, watch={"segments": {"device": None}}
+        ).close()
     running = [start_server(db, "--durability", "normal", log_folder=tmp_path) for _ in range(servers)]
     crowd, rng = Crowd(*running), generator(servers, "kills")
     for number, how in enumerate(KILLS if servers > 1 else [*KILLS, signal.SIGTERM]):
@@ -226,13 +228,12 @@ def test_archives_and_backups_under_load_and_kills(request, tmp_path, start_serv
     for name, window in (("homepage", None), ("windowed", WINDOW)):
         clock = Clock(time.time_ns() // 1000 - hours * 3_600_000_000)
         settings = {
-            "window": window,
+            "outcomes": {"window": window},
             "seed": 1,
-            "clock": clock,
             "durability": "off",
             "watch": {"segments": {"device": None}},
         }
-        with Experiment(name, 3, 2, "ucb1", db, **settings) as experiment:
+        with at(clock)(name, 3, 2, "ucb1", db, **settings) as experiment:
             for number in range(2 * hours):
                 asked = experiment.ask()
                 if number % 9:

@@ -169,12 +169,12 @@ def test_combinations(small):
 
 
 def test_max_open(small):
-    assert create(small, name="max open", waiting={"max_open": 50}).status == 201
-    assert create(small, name="more open", waiting={"max_open": 51}).code == "invalid"
+    assert create(small, name="max open", outcomes={"max_open": 50}).status == 201
+    assert create(small, name="more open", outcomes={"max_open": 51}).code == "invalid"
 
 
 def test_open_decisions(small):
-    assert create(small, name="few open", waiting={"max_open": 3}).status == 201
+    assert create(small, name="few open", outcomes={"max_open": 3}).status == 201
     assert small.on("few open", "POST", "/ask", {"count": 3}).status == 200
     above = small.on("few open", "POST", "/ask")
     assert (above.status, above.code, above.headers["Retry-After"]) == (429, "too-many-open", "1")

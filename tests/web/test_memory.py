@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tell
 @pytest.fixture(scope="module")
 def server(tmp_path_factory, start_server):
     server = start_server(tmp_path_factory.mktemp("memory") / "rankone.db", "--durability", "off")
-    assert Api(server.url)("POST", "/v1/experiments", HOMEPAGE | {"waiting": {"max_open": 30_000}}).status == 201
+    assert Api(server.url)("POST", "/v1/experiments", HOMEPAGE | {"outcomes": {"max_open": 30_000}}).status == 201
     yield server
     assert server.end() == 0
 

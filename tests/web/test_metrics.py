@@ -135,7 +135,7 @@ def test_of_experiments_that_rest_nothing_is_looked_at(tmp_path, monkeypatch):
     db, names = tmp_path / "rankone.db", [f"page {number}" for number in range(5)]
     with Database(db, durability="off") as database:
         for name in names:
-            Experiment(name, 2, 2, "ucb1", db=database, window=0.3 if name == "page 1" else None).ask()
+            Experiment(name, 2, 2, "ucb1", db=database, outcomes={"window": 0.3 if name == "page 1" else None}).ask()
     with running(db) as url:
         api = Api(url)
         for _ in range(3):

@@ -14,7 +14,7 @@ from rankone.live import Database, Experiment
 from rankone.web.server.access.tokens import create_token
 from rankone.web.traffic import simulate_traffic
 from tests.levels import row_of
-from tests.live.helpers import Clock, damage, start
+from tests.live.helpers import Clock, at, damage, start
 
 from .browser import DESKTOP, HOSTILE, PHONE, figure, needs_chromium, shown
 from .helpers import Api, running
@@ -43,7 +43,7 @@ def test_it_shows_what_leads_and_updates_by_itself(alive, open_page):
     shown(page, "homepage")
     report = client.experiment("homepage").report()
     assert page.inner_text("#sentence") == report.sentence
-    assert "row 'row 1', col 'col 1'" in report.sentence
+    assert "'row 1' with 'col 1'" in report.sentence
     assert "all traffic is simulated" in page.inner_text("#labels")
     assert figure(page, "Decisions").startswith("1,500")
     figures = page.locator("#rates-map tbody td").all_inner_texts()
@@ -133,8 +133,8 @@ def test_it_can_be_used_on_a_phone(alive, open_page, name):
 def test_its_figures_mean_what_they_say(tmp_path, open_page):
     """Long after the last decision nothing happens "now"; a dot's number is the least; percentages look alike."""
     clock = Clock(int((time.time() - 9000) * 1e6))
-    alone = {"window": 600, "explore": 0, "durability": "off", "clock": clock}  # steady: it draws nothing
-    with Experiment("shop", 2, 2, "ucb1", tmp_path / "rankone.db", **alone) as shop:
+    alone = {"outcomes": {"window": 600}, "explore": 0, "durability": "off"}  # steady: it draws nothing
+    with at(clock)("shop", 2, 2, "ucb1", tmp_path / "rankone.db", **alone) as shop:
         for count in (330, 200, 200):  # far enough apart to be dots of their own
             decisions = shop.ask(count)
             shop.tell_many([(decision.id, row_of(decision) == 0) for decision in decisions])
@@ -150,7 +150,7 @@ def test_its_figures_mean_what_they_say(tmp_path, open_page):
         assert re.search(r"the last one 2\.[4-7] hours ago", figures)
         assert "a second now" not in figures
         assert "after 10 minutes" in page.inner_text("#labels")
-        assert "every visitor now sees row 'row 2', col 'col 1'" in page.inner_text("#sentence")
+        assert "every visitor now sees 'row 2' with 'col 1'" in page.inner_text("#sentence")
         assert (
             "Nobody is called out of the race: too few decisions were drawn at random to compare levels."
             in page.inner_text("#race-note")

@@ -74,7 +74,7 @@ def test_an_operator_does_everything_from_the_page(closed, open_page):
     form(page, "Stop").get_by_label("row").select_option("B")
     form(page, "Stop").get_by_label("col").select_option("2")
     asked = carry_out(page, "Stop", "it is stopped", yes=False)
-    assert asked == "Stop 'homepage', and show every visitor row 'B', col '2'?"
+    assert asked == "Stop 'homepage', and show every visitor 'B' with '2'?"
     assert experiment.report().stopped is None  # nothing is done without the second click
     form(page, "Stop").get_by_label("Why").fill("<i>enough</i>")
     form(page, "Stop").locator("button").last.click()
@@ -82,7 +82,7 @@ def test_an_operator_does_everything_from_the_page(closed, open_page):
     form(page, "Resume").wait_for()
     assert experiment.report().shown["row"] == "B"
     assert experiment.ask()["col"] == "2"
-    page.get_by_text("stopped on row 'B', col '2': <i>enough</i>").first.wait_for()
+    page.get_by_text("stopped on 'B' with '2': <i>enough</i>").first.wait_for()
 
     form(page, "Resume").locator("button").last.click()
     page.click("#confirm button.act")
@@ -105,7 +105,7 @@ def test_an_operator_does_everything_from_the_page(closed, open_page):
     together.get_by_text("Choose levels of two factors or more.").wait_for()
     together.get_by_label("col").select_option("2")
     together.locator("button").last.click()
-    assert page.inner_text("#confirm p >> nth=0") == "Never show row 'A', col '2' together in 'homepage'?"
+    assert page.inner_text("#confirm p >> nth=0") == "Never show 'A' with '2' together in 'homepage'?"
     page.click("#confirm button.act")
     form(page, "Show together again").wait_for()
     assert experiment.report().forbidden == ({"row": "A", "col": "2"},)

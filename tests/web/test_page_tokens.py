@@ -13,7 +13,7 @@ from rankone.web.server.access.tokens import SCOPES, create_token
 from .helpers import Api, running, until
 
 DEVICE = {"device": ["phone", "desktop"]}
-PAGE = {"rows": ["A", "B"], "cols": ["1", "2"], "policy": "ucb1", "window": 600, "seed": 1}
+PAGE = {"rows": ["A", "B"], "cols": ["1", "2"], "policy": "ucb1", "outcomes": {"window": 600}, "seed": 1}
 
 
 @pytest.fixture(scope="module")

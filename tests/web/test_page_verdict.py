@@ -49,7 +49,7 @@ def verdicts(tmp_path_factory):
 def test_it_shows_the_verdict(verdicts, open_page, size, scheme):
     page = open_page(verdicts, size, color_scheme=scheme)
     shown(page, "decided")
-    assert page.inner_text("#sentence strong").startswith("row 'Save time today', col 'beach' has won")
+    assert page.inner_text("#sentence strong").startswith("'Save time today' with 'beach' has won")
     assert "however the click rate of the whole site moves" in page.inner_text("#sentence")
     assert figure(page, "Verdict").startswith("decided")
     assert 2.0 < float(re.match(r"([\d.]+) ×", figure(page, "Over the control"))[1]) < 8.0  # 3.6 in truth

@@ -89,7 +89,7 @@ def test_a_change_waits_for_its_turn(url):
 def test_too_many_open_is_said_at_once(url, no_waiting):
     """A visitor waits for the answer; retries would only make the page late."""
     with Client(url, patience=30) as client:
-        experiment = client.create("crowded", 2, 2, "ucb1", waiting={"max_open": 1})
+        experiment = client.create("crowded", 2, 2, "ucb1", outcomes={"max_open": 1})
         experiment.ask()
         no_waiting()
         with pytest.raises(TooManyOpen, match="at most 1 open"):

@@ -55,7 +55,7 @@ def test_the_command_sends_visitors(tmp_path):
         assert "a problem of 3 x 3" in str(wrong.exception)
         client.create("own names", ["good", "bad"], ["top", "side"], "ucb1")
         named = CliRunner().invoke(build_app(), ["simulate-traffic", url, "own names", *words[3:], "--rate", "100000"])
-        assert "does not know: row 'good', col 'top'" in " ".join(named.output.split())
+        assert "does not know: 'good' with 'top'" in " ".join(named.output.split())
 
 
 def test_visitors_of_a_world_that_changes_or_is_no_product(tmp_path):
@@ -66,7 +66,7 @@ def test_visitors_of_a_world_that_changes_or_is_no_product(tmp_path):
         assert changing.exit_code == 0, changing.output
         assert "at first; then it changes" in " ".join(changing.output.split())
         table = send("exception:2x2:low=0,high=0.1,best=1")
-        assert "does not know: row 'row 2', col 'col 2', 100% clicks." in " ".join(table.output.split())
+        assert "does not know: 'row 2' with 'col 2', 100% clicks." in " ".join(table.output.split())
         report = client.experiment("exception:2x2:low=0,high=0.1,best=1").report()
         assert (report.decisions, report.best["row"], report.best["col"]) == (60, "row 2", "col 2")
         assert "expected a problem on pairs or combinations" in str(send("cascade:4x2").exception)

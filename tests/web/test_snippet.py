@@ -130,7 +130,7 @@ def seen(page):
 @pytest.fixture
 def service(tmp_path, shop):
     with running(tmp_path / "rankone.db", allowed_origins=[shop[0]]) as url, Client(url) as client:
-        yield url, client.create("homepage", ROWS, COLS, "ucb1", window=600, seed=3)
+        yield url, client.create("homepage", ROWS, COLS, "ucb1", outcomes={"window": 600}, seed=3)
 
 
 def test_it_asks_shows_and_tells_and_a_visitor_sees_the_same_again(visit, service, browser):
@@ -377,7 +377,7 @@ def test_a_service_that_is_away_or_blocked_leaves_the_page_as_it_is(visit, brows
 def test_a_service_killed_in_the_middle_leaves_what_was_shown(visit, tmp_path, shop, start_server):
     server = start_server(tmp_path / "rankone.db", "--allow-origin", shop[0])
     with Client(server.url) as client:
-        experiment = client.create("homepage", ROWS, COLS, "ucb1", window=600, seed=3)
+        experiment = client.create("homepage", ROWS, COLS, "ucb1", outcomes={"window": 600}, seed=3)
         page = visit(server.url)
         until(lambda: experiment.report().decisions == 1)
     page.wait_for_load_state("networkidle")

@@ -14,7 +14,7 @@ ROWS, COLS = ["headline A", "headline B"], ["image 1", "image 2"]
 @pytest.fixture
 def service(tmp_path):
     with running(tmp_path / "rankone.db", allowed_origins=["https://shop.example"]) as url, Client(url) as client:
-        yield url, client.create("homepage", ROWS, COLS, "ucb1", window=600, seed=3)
+        yield url, client.create("homepage", ROWS, COLS, "ucb1", outcomes={"window": 600}, seed=3)
 
 
 def test_it_is_small_and_says_so(service):

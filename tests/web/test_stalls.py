@@ -202,7 +202,7 @@ def test_one_that_takes_long_to_look_after_holds_up_no_other(sqlite_db, monkeypa
     monkeypatch.setattr(Experiment, "settle", settle)
     with Database(sqlite_db) as database:
         start(database, name="long")
-        shop = start(database, name="shop", window=1)
+        shop = start(database, name="shop", outcomes={"window": 1})
         with running(sqlite_db):
             try:
                 assert begun.wait(STUCK)

@@ -107,7 +107,7 @@ def _counts(
     named: Mapping[str, Any],
 ) -> FactorCounts:
     if isinstance(data, str | os.PathLike):
-        from rankone.live.storage.is_database import is_database
+        from rankone.live.storage import is_database
 
         if is_database(data):
             return read(data)

@@ -22,7 +22,7 @@ from rankone.clicks.rank1_test.report import Rank1Report
 from rankone.clicks.rank1_test.two_factors import CheckProgress, Redraw, check_two
 from rankone.live.database import Database
 from rankone.live.fold.journal_reading import begin, each_stretch
-from rankone.live.fold.policy_events import MEANING
+from rankone.live.fold.policy_events import POLICY_EVENTS
 from rankone.live.journal.events import DECISION, KIND, Kind
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.product_fit import product_rates
@@ -85,7 +85,7 @@ def _schedule(numbers: Ints) -> tuple[Schedule, int]:
     stops = np.flatnonzero(numbers[:, KIND] == Kind.STOP)
     asks = np.flatnonzero(numbers[:, KIND] == Kind.ASK)
     own = len(asks) if not len(stops) else int(np.searchsorted(asks, stops[0]))
-    what, decision = MEANING[numbers[:, KIND]], numbers[:, DECISION]
+    what, decision = POLICY_EVENTS[numbers[:, KIND]], numbers[:, DECISION]
     before = (what != NOTHING) & (decision < own)
     after = int(np.count_nonzero((what == LEARN) & (decision >= own)))
     return Schedule(what[before], decision[before]), after

@@ -18,6 +18,7 @@ undecided for ever while another factor is a near tie.
 The probabilities of levels (`mix`) are renewed now and then (`renew`) and stay as they are in between.
 """
 
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ import numpy as np
 
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import chances, decide, withdraw
-from rankone.numerics.arrays import Floats, Ints, starts_of
+from rankone.numerics.arrays import Floats, Ints, allowed_table, starts_of
 
 ERROR_RATE = 0.05  # of statements where the experiment does not say
 EXPLORED = 2**62  # the tag of a decision that the policy did not make; it is told of its outcome all the same
@@ -100,13 +101,9 @@ def measure_allowed(steering: Steering) -> None:
     if len(steering.forbidden):
         mixes = np.split(steering.mix, steering.starts[1:-1])
         named = [factor for factor in range(len(mixes)) if (steering.forbidden[:, factor] >= 0).any()]
-        rejected = np.zeros([len(mixes[factor]) for factor in named], bool)
-        for rule in steering.forbidden:
-            rejected[tuple(slice(None) if rule[factor] < 0 else rule[factor] for factor in named)] = True
-        chance = np.ones(())
-        for factor in named:
-            chance = np.multiply.outer(chance, mixes[factor])
-        allowed = 1.0 - float(chance[rejected].sum())
+        kept = allowed_table(steering.forbidden[:, named], [len(mixes[factor]) for factor in named])
+        chance = functools.reduce(np.multiply.outer, [mixes[factor] for factor in named])
+        allowed = 1.0 - float(chance[~kept].sum())
         steering.allowed[0] = allowed if allowed >= _RARELY else 0.0
 
 

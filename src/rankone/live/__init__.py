@@ -12,15 +12,25 @@ if TYPE_CHECKING:
     from rankone.live.database import Database
     from rankone.live.experiment import Experiment
     from rankone.live.messages import Ask, Decision, Outcome, Tell, Void
-    from rankone.live.settings import Control, Prior, Stopping, Waiting, Watch
+    from rankone.live.settings import Control, Outcomes, Prior, Stopping, Watch
 
-_GROUPS = ("Control", "Prior", "Stopping", "Waiting", "Watch")
+_GROUPS = ("Control", "Prior", "Stopping", "Outcomes", "Watch")
 _HOMES = {"Database": "database", "Experiment": "experiment"} | dict.fromkeys(_GROUPS, "settings")
 
 __all__ = [
-    "Ask", "Control", "Database", "Decision", "Experiment", "Outcome", "Prior", "Stopping", "Tell", "Void", "Waiting",
+    "Ask",
+    "Control",
+    "Database",
+    "Decision",
+    "Experiment",
+    "Outcome",
+    "Outcomes",
+    "Prior",
+    "Stopping",
+    "Tell",
+    "Void",
     "Watch",
-]  # fmt: skip
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -71,14 +71,14 @@ class Database:
 
     def on_behalf_of(self, token: str | None) -> Self:
         """Return this database for somebody, by the id of a token: experiments that are made in it are theirs."""
-        found = copy.copy(self)
-        found.by = token
-        return found
+        result = copy.copy(self)
+        result.by = token
+        return result
 
     def use(self, do: Callable[[Storage], Found]) -> Found:
         """Return `do(storage)`, called while nobody else of this process uses the connection: for what is quick."""
-        found: Found = self.transactions.alone(lambda: do(self.transactions.storage))
-        return found
+        result: Found = self.transactions.alone(lambda: do(self.transactions.storage))
+        return result
 
     def reader(self) -> contextlib.AbstractContextManager[Storage]:
         """Open a connection of its own, to read however long it takes; nobody waits for it."""
@@ -86,15 +86,15 @@ class Database:
 
     def policies(self) -> set[tuple[str, int]]:
         """Return the policies that the experiments have now, each with its number of factors, of readable journals."""
-        found = set()
+        result = set()
         with contextlib.suppress(StorageError):
             for number in self.use(lambda storage: list(storage.names().values())):
                 with contextlib.suppress(Exception):  # damaged, in whatever way; that is told when it is opened
                     rows = self.use(operator.methodcaller("marks", number))
                     notes = [texts.details() for texts in of_rows(rows).texts]
                     last = [note for note in notes if "policy" in note][-1]
-                    found.add((str(last["policy"]), len(last["factors"])))
-        return found
+                    result.add((str(last["policy"]), len(last["factors"])))
+        return result
 
     def __repr__(self) -> str:
         return f"<Database {self.where}>"

@@ -135,8 +135,8 @@ def tells(
         except (TypeError, ValueError):
             do = "pass [(decision.id, True), ...]"
             raise InputError("outcomes as pairs of a decision's id and True or False", outcome, do) from None
-        told: dict[str, Any] = {"reward": clicked} if rewards else {"clicked": clicked}
-        requests.append(Tell(id_of(id), source=source, **told))
+        details: dict[str, Any] = {"reward": clicked} if rewards else {"clicked": clicked}
+        requests.append(Tell(id_of(id), source=source, **details))
     return requests
 
 
@@ -189,9 +189,9 @@ def _check_visitor(asked: Ask) -> None:
         raise InputError("one decision for a visitor", asked.count, "leave out count")
 
 
-def _checked_reward(told: Tell) -> float:
-    reward: Any = told.reward
-    if told.clicked is not None:
+def _checked_reward(request: Tell) -> float:
+    reward: Any = request.reward
+    if request.clicked is not None:
         raise InputError("clicked or a reward", "both", "leave clicked out: the reward is rounded to a click or none")
     if not is_number(reward) or not 0.0 <= reward < math.inf:
         raise InputError("a reward as a number of at least 0", reward, "tell reward=0.37, for example")

@@ -85,12 +85,3 @@ def checked_combination(levels: Any) -> dict[str, str]:
         do = "pass levels={'headline': 'A', 'image': '1'}"
         raise InputError("levels as a dictionary of factors and names", levels, do)
     return {checked_name(factor, "factor name"): name for factor, name in (levels or {}).items()}
-
-
-def combination_text(levels: Mapping[str, str]) -> str:
-    """Return a combination, or some of its levels, as sentences name them.
-
-    >>> combination_text({"headline": "A", "image": "1"})
-    "headline 'A', image '1'"
-    """
-    return ", ".join(f"{factor} '{name}'" for factor, name in levels.items())

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from rankone.errors import InputError
 from rankone.evidence.steering import GOALS
@@ -13,9 +16,8 @@ from rankone.kernels.policy import check_relearns
 from rankone.live import settings as declared
 from rankone.live.fold.fold import Fold
 from rankone.live.names import checked_factors
-from rankone.live.prior import read_prior, weighted
 from rankone.live.setting_kinds import ATTRIBUTES, SECONDS
-from rankone.live.settings import GROUPS, TEST_ALL, Prior, Settings, Stopping, Watch
+from rankone.live.settings import GROUPS, TEST_ALL, Past, Prior, Settings, Stopping, Watch, as_tuples
 from rankone.live.visitor_attributes import declaration_text
 from rankone.policies import Policy, as_policy
 from rankone.policies.chances import check_chances
@@ -43,12 +45,12 @@ def checked_settings(wishes: Mapping[str, Any]) -> dict[str, Any]:
 
 def checked_policy(spec: str | Policy, sizes: Sequence[int] = (2, 2)) -> Policy:
     """Refuse policies that do not play such combinations, or that their label does not describe whole."""
-    found = as_policy(spec)
-    found.check_kind("pair" if len(sizes) == 2 else "combination", tuple(sizes), "a live experiment")
-    if as_policy(found.label) != found:  # the journal keeps it
+    result = as_policy(spec)
+    result.check_kind("pair" if len(sizes) == 2 else "combination", tuple(sizes), "a live experiment")
+    if as_policy(result.label) != result:  # the journal keeps it
         do = "give it simple parameters: numbers and texts"
-        raise InputError("a policy that its label describes", repr(found), do)
-    return found
+        raise InputError("a policy that its label describes", repr(result), do)
+    return result
 
 
 def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterable[str]]) -> Settings:
@@ -70,17 +72,17 @@ def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterab
     stops = groups.get("stopping", Stopping()).auto
     named_alone = "policy" in asked and not stops  # who wants to stop wants a verdict
     goal = asked.get("goal", "earn" if named_alone else "both")
-    found = {"seed": secrets.randbits(62), "goal": goal, "explore": GOALS[goal].explore, **asked, **groups}
+    result = {"seed": secrets.randbits(62), "goal": goal, "explore": GOALS[goal].explore, **asked, **groups}
     chosen = checked_policy(asked.get("policy", declared.DEFAULT_POLICY), sizes)
-    chosen = chosen.live() if found["explore"] else chosen
+    chosen = chosen.live() if result["explore"] else chosen
     watch = dataclasses.replace(groups.get("watch", Watch()), per_segment=chosen.by_segment)
     if "control" in groups:
         held = declared.levels_in_order(groups["control"].levels, levels)
-        found["control"] = dataclasses.replace(groups["control"], levels=held)
+        result["control"] = dataclasses.replace(groups["control"], levels=held)
     _check_plays(chosen, sizes, stops, watch)
     if prior is not None:
-        found["prior"], found["past"] = weighted(prior.counts, levels, prior.weight)
-    return Settings(**found | {"name": name, "factors": factors, "policy": chosen.label, "watch": watch})
+        result["prior"], result["past"] = weighted(prior.counts, levels, prior.weight)
+    return Settings(**result | {"name": name, "factors": factors, "policy": chosen.label, "watch": watch})
 
 
 def _check_plays(chosen: Policy, sizes: Sequence[int], stops: bool, watch: Watch) -> None:
@@ -103,8 +105,8 @@ def check_continues(fold: Fold, asked: Mapping[str, Any]) -> None:
     settings, whose = fold.settings, f"experiment '{fold.settings.name}'"
     living = {name: tuple(each.names_living()) for name, each in fold.factors.items()}
     now: dict[str, Any] = {"factors": tuple(living.items()), "watch.segments": dict(fold.segments.declared or ())}
-    if settings.window and "max_age" in asked.get("waiting", ()):
-        got, do = f"{asked['waiting']['max_age']:g} (seconds)", "leave it out: the window ends what is open"
+    if settings.outcomes.window and "max_age" in asked.get("outcomes", ()):
+        got, do = f"{asked['outcomes']['max_age']:g} (seconds)", "leave it out: the window ends what is open"
         raise InputError(f"no max_age for {whose}, which has a window", got, do)
     grouped = {f"{group}.{name}": value for group in GROUPS for name, value in asked.get(group, {}).items()}
     prior = grouped.pop("prior.counts", None), grouped.pop("prior.weight", Prior().weight)
@@ -137,3 +139,53 @@ def _shown(path: str, value: Any) -> str:
 def _shown_levels(names: Sequence[str]) -> str:
     some = ", ".join(repr(name) for name in names[:10])
     return f"[{some}]" if len(names) <= 10 else f"[{some}, ... {len(names)} in all]"
+
+
+MOST = 1_000  # outcomes of a combination that the past may count for: enough to start well, few enough to be overruled
+
+
+def read_prior(table: Any) -> Any:
+    """Return the counts in whatever `rankone.analyse` takes but a database: a file, a dataframe, a pair of arrays."""
+    from rankone.clicks.counts.factor_counts import as_factor_counts
+    from rankone.clicks.counts.table_files import read_table
+
+    return as_factor_counts(read_table(table) if isinstance(table, str | os.PathLike) else table)
+
+
+def weighted(counts: Any, levels: Mapping[str, Sequence[str]], weight: float) -> tuple[Any, Past]:
+    """Return pulls and clicks of each combination, in whole numbers, and where they come from.
+
+    The factors of what `read_prior` returned may come in any order if they have the experiment's names; levels that the
+    experiment does not have are left out, and named.
+    """
+    order = _order(counts, levels)
+    indices = [
+        np.array([own.index(name) if name in own else -1 for name in counts.levels[factor]])
+        for own, factor in zip(map(list, levels.values()), order, strict=True)
+    ]
+    cells = np.stack([index[counts.cells[:, factor]] for index, factor in zip(indices, order, strict=True)], axis=1)
+    pulls, clicks = np.zeros((2, *(len(own) for own in levels.values())))
+    kept = (cells >= 0).all(axis=1)
+    for result, counted in ((pulls, counts.shown), (clicks, counts.clicked)):
+        np.add.at(result, tuple(cells[kept].T), counted[kept])
+    if not pulls.any():
+        got = "counts of " + " with ".join(", ".join(names[:3]) for names in counts.levels)
+        raise InputError("past counts of the experiment's levels", got, "call the levels by the same names")
+    scale = np.minimum(weight, MOST / np.maximum(pulls, 1.0))
+    result = tuple(as_tuples(np.rint(counted * scale).astype(int).tolist()) for counted in (pulls, clicks))
+    own = zip(levels.values(), order, strict=True)
+    left_out = tuple(str(name) for names, factor in own for name in counts.levels[factor] if name not in names)
+    return result, Past(int(pulls.sum()), weight, left_out)
+
+
+def _order(counts: Any, levels: Mapping[str, Sequence[str]]) -> list[int]:
+    """Return which factor of the counts is which of the experiment's."""
+    if len(counts.factors) != len(levels):
+        expected, got = f"past counts of the factors {', '.join(levels)}", f"counts of {', '.join(counts.factors)}"
+        raise InputError(expected, got, "keep one column for each")
+    if set(counts.factors) == set(levels):
+        return [list(counts.factors).index(factor) for factor in levels]
+    rows, result = set(next(iter(levels.values()))), counts.levels
+    if len(levels) == 2 and not set(result[0]) & rows and set(result[1]) & rows:
+        return [1, 0]
+    return list(range(len(levels)))

@@ -107,3 +107,24 @@ def declare(
     facts = {"kind": kind, "label": label, "help": help, "default": default, "option": option}
     facts["example"] = usual if example is None else example
     return dataclasses.field(default=default, metadata=facts)
+
+
+def micros(seconds: float) -> int:
+    """Return seconds as whole microseconds, at least one."""
+    return round(seconds * 1e6) or 1
+
+
+def checked_seconds(value: Any, what: str, example: str) -> int:
+    """Return seconds as whole microseconds, at least one; refuse what is no time or too long."""
+    return micros(SECONDS.check(value, what, f"try {example}"))
+
+
+def checked_times(**times: float | None) -> dict[str, int]:
+    """Return moments, seconds since 1970, in microseconds; those that are not given are left out.
+
+    >>> checked_times(since=1.5, until=None)
+    {'since': 1500000}
+    """
+    moment = above(-1, 1e11)
+    given = {what: time for what, time in times.items() if time is not None}
+    return {what: int(moment.check(time, what, f"try {what}=time.time() - 3600") * 1e6) for what, time in given.items()}

@@ -20,80 +20,161 @@ from typing import Any, NamedTuple, TypedDict, TypeVar, get_type_hints
 from rankone.errors import InputError, JournalError
 from rankone.live import setting_kinds as kind
 from rankone.live.names import checked_factors, factors_of_pair
-from rankone.live.setting_kinds import Setting, declare
+from rankone.live.setting_kinds import Setting, declare, micros
 from rankone.specs import did_you_mean
 
 Thing = TypeVar("Thing")
 DEFAULT_POLICY = "uts"
 MAX_COMBINATIONS = 10_000_000
 MAX_OPEN = 100_000  # decisions that may wait for their outcomes, unless the experiment says otherwise
-IGNORE, WARN, RESTART, TEST_ALL = "ignore", "warn", "restart", "test-all"  # what an alarm may do (`serving.alarms`)
+IGNORE, WARN, RESTART, TEST_ALL = (
+    "ignore",
+    "warn",
+    "restart",
+    "test-all",
+)  # what an alarm may do (`live/commit/alarms.py`)
 
 
-# fmt: off
 @dataclasses.dataclass(frozen=True)
 class Stopping:
     """When there is a verdict, and whether it stops the experiment."""
 
-    error: float = declare(kind.above(0, 0.5), "Probability of error", "Largest probability that a verdict is wrong.",
-        0.05)
-    margin: float = declare(kind.number(0, 1), "Good enough within", "There is also a verdict when what leads is "
-        "proven within this part of the best combination: 0.05 is 5%.", 0.0, example=0.05)
-    auto: bool = declare(kind.FLAG, "Stop automatically", "Stop automatically when there is a verdict: from then on "
-        "every visitor sees the winner.", False, option="auto-stop")
+    error: float = declare(
+        kind.above(0, 0.5), "Probability of error", "Largest probability that a verdict is wrong.", 0.05
+    )
+    margin: float = declare(
+        kind.number(0, 1),
+        "Good enough within",
+        "There is also a verdict when what leads is proven within this part of the best combination: 0.05 is 5%.",
+        0.0,
+        example=0.05,
+    )
+    auto: bool = declare(
+        kind.FLAG,
+        "Stop automatically",
+        "Stop automatically when there is a verdict: from then on every visitor sees the winner.",
+        False,
+        option="auto-stop",
+    )
 
 
 @dataclasses.dataclass(frozen=True)
 class Control:
     """A combination that keeps a share of the traffic until the experiment stops."""
 
-    levels: Sequence[str] | Mapping[str, str] = declare(kind.COMBINATION, "Control", "One level of each factor: the "
-        "combination against which the uplift is measured.", example={"headline": "A", "image": "1"}, option="control")
-    share: float = declare(kind.above(0, 0.9), "Share of the control", "Share of all decisions that show the "
-        "control.", 0.1, option="control-share")
+    levels: Sequence[str] | Mapping[str, str] = declare(
+        kind.COMBINATION,
+        "Control",
+        "One level of each factor: the combination against which the uplift is measured.",
+        example={"headline": "A", "image": "1"},
+        option="control",
+    )
+    share: float = declare(
+        kind.above(0, 0.9),
+        "Share of the control",
+        "Share of all decisions that show the control.",
+        0.1,
+        option="control-share",
+    )
 
 
 @dataclasses.dataclass(frozen=True)
 class Prior:
     """What was counted before the experiment began: the policy starts as if it had seen it; verdicts do not use it."""
 
-    counts: Any = declare(kind.COUNTS, "Past counts", "What was shown and clicked before, as rankone.analyse takes it: "
+    counts: Any = declare(
+        kind.COUNTS,
+        "Past counts",
+        "What was shown and clicked before, as rankone.analyse takes it: "
         "a file, a dataframe, a pair of arrays. Its levels are those of the experiment where you name none.",
-        example="past.csv", option="prior")
-    weight: float = declare(kind.above(0, 1), "Weight of past counts", "How much a past outcome counts; those of one "
-        "combination count for at most 1,000.", 0.5, option="prior-weight")
+        example="past.csv",
+        option="prior",
+    )
+    weight: float = declare(
+        kind.above(0, 1),
+        "Weight of past counts",
+        "How much a past outcome counts; those of one combination count for at most 1,000.",
+        0.5,
+        option="prior-weight",
+    )
 
 
 @dataclasses.dataclass(frozen=True)
 class Watch:
     """What is watched while the experiment runs, and what an alarm does. At most 1 experiment in 20 has a false one."""
 
-    change: str = declare(kind.choice(RESTART, WARN, IGNORE), "If levels change against each other", "What to do when "
+    change: str = declare(
+        kind.choice(RESTART, WARN, IGNORE),
+        "If levels change against each other",
+        "What to do when "
         "levels change against each other: restart (count from zero and keep the old counts apart), warn (in the "
-        "report) or ignore.", WARN, option="on-change")
-    interaction: str = declare(kind.choice(TEST_ALL, WARN, IGNORE), "If combinations interact", "What to do when "
+        "report) or ignore.",
+        WARN,
+        option="on-change",
+    )
+    interaction: str = declare(
+        kind.choice(TEST_ALL, WARN, IGNORE),
+        "If combinations interact",
+        "What to do when "
         "combinations interact, so that the best one may hardly be shown: test-all (go on with a policy that looks at "
-        "all combinations), warn (in the report) or ignore.", WARN, option="on-interaction")
-    segments: Mapping[str, Sequence[Any] | None] | None = declare(kind.ATTRIBUTES, "What is known of visitors",
+        "all combinations), warn (in the report) or ignore.",
+        WARN,
+        option="on-interaction",
+    )
+    segments: Mapping[str, Sequence[Any] | None] | None = declare(
+        kind.ATTRIBUTES,
+        "What is known of visitors",
         "Attributes of visitors that are told apart, each with its levels, or with any. Other levels count as unknown; "
         "other attributes are refused, or ignored where a page names them. Left out: the first ask settles them, and a "
-        "service counts none.", example={"device": ["phone", "desktop"], "country": None}, option="attribute")
-    per_segment: bool = declare(kind.FLAG, "Each segment for itself", "Show visitors what is best in their segment: "
-        "the policy is segmented-uts, which learns from all segments together until they differ.", False)
+        "service counts none.",
+        example={"device": ["phone", "desktop"], "country": None},
+        option="attribute",
+    )
+    per_segment: bool = declare(
+        kind.FLAG,
+        "Each segment for itself",
+        "Show visitors what is best in their segment: "
+        "the policy is segmented-uts, which learns from all segments together until they differ.",
+        False,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
-class Waiting:
-    """Decisions that wait for their outcomes."""
+class Outcomes:
+    """What an outcome is, and how long decisions wait for theirs."""
 
-    max_open: int = declare(kind.whole(1, 10_000_000), "Open decisions at most", "How many decisions may wait for "
-        "their outcomes.", MAX_OPEN)
-    max_age: float = declare(kind.SECONDS, "Open for at most, seconds", "Seconds after which a decision without an "
+    window: float | None = declare(
+        kind.SECONDS,
+        "Window, seconds",
+        "Seconds after which silence counts as not clicked. Left out: you tell both, clicked and not clicked.",
+        example=600,
+    )
+    reward_cap: float | None = declare(
+        kind.above(0, 1e15),
+        "Largest reward",
+        "Largest reward there can be. Outcomes "
+        "may then be rewards from 0 to it; each is rounded to a click with probability reward / cap. Left out: "
+        "outcomes are clicks.",
+        example=100,
+    )
+    max_open: int = declare(
+        kind.whole(1, 10_000_000), "Open decisions at most", "How many decisions may wait for their outcomes.", MAX_OPEN
+    )
+    max_age: float = declare(
+        kind.SECONDS,
+        "Open for at most, seconds",
+        "Seconds after which a decision without an "
         "outcome makes room for a new one where too many are open; not with a window, which closes decisions itself.",
-        3600.0)
+        3600.0,
+    )
+
+    @property
+    def window_micros(self) -> int:
+        """The window in whole microseconds; 0: there is none."""
+        return micros(self.window) if self.window else 0
 
 
-GROUPS: dict[str, type] = {each.__name__.lower(): each for each in (Stopping, Control, Prior, Watch, Waiting)}
+GROUPS: dict[str, type] = {each.__name__.lower(): each for each in (Stopping, Control, Prior, Watch, Outcomes)}
 
 
 class Past(NamedTuple):
@@ -110,38 +191,44 @@ class Settings:
 
     name: str
     factors: tuple[tuple[str, tuple[str, ...]], ...]  # names and levels at the beginning
-    policy: str = declare(kind.POLICY, "Policy", "Who chooses what is shown, such as uts (the default) or "
-        "rank1elim-kl:horizon=100000.", example=DEFAULT_POLICY)
-    goal: str = declare(kind.choice("earn", "both", "decide"), "Goal", "What it is for: both (earn clicks and find the "
+    policy: str = declare(
+        kind.POLICY,
+        "Policy",
+        "Who chooses what is shown, such as uts (the default) or rank1elim-kl:horizon=100000.",
+        example=DEFAULT_POLICY,
+    )
+    goal: str = declare(
+        kind.choice("earn", "both", "decide"),
+        "Goal",
+        "What it is for: both (earn clicks and find the "
         "winner), earn, or decide (find the winner soonest). Left out: both, or earn where a policy is named and "
-        "nothing stops automatically.")
-    explore: float = declare(kind.number(0, 1), "Exploring share", "Share of decisions that explore until there is a "
+        "nothing stops automatically.",
+    )
+    explore: float = declare(
+        kind.number(0, 1),
+        "Exploring share",
+        "Share of decisions that explore until there is a "
         "verdict. Left out: 0.5 for both, 0.02 for earn (halved whenever decisions double, from 100 a level on), 1 for "
-        "decide. 0: the policy alone, exactly as in studies.", example=0.1)
-    window: float | None = declare(kind.SECONDS, "Window, seconds", "Seconds after which silence counts as not "
-        "clicked. Left out: you tell both, clicked and not clicked.", example=600)
-    reward_cap: float | None = declare(kind.above(0, 1e15), "Largest reward", "Largest reward there can be. Outcomes "
-        "may then be rewards from 0 to it; each is rounded to a click with probability reward / cap. Left out: "
-        "outcomes are clicks.", example=100)
-    seed: int = declare(kind.whole(0, 2**62 - 1), "Seed", "Seed of the policy's randomness. Left out: a new one, kept "
-        "in the journal.", example=1)
+        "decide. 0: the policy alone, exactly as in studies.",
+        example=0.1,
+    )
+    seed: int = declare(
+        kind.whole(0, 2**62 - 1),
+        "Seed",
+        "Seed of the policy's randomness. Left out: a new one, kept in the journal.",
+        example=1,
+    )
     stopping: Stopping = Stopping()
     control: Control | None = None
     prior: Any = None  # pulls, then clicks: tuples within tuples, as deep as there are factors
     watch: Watch = Watch()
-    waiting: Waiting = Waiting()
+    outcomes: Outcomes = Outcomes()
     past: Past | None = None  # where the prior comes from
-    # fmt: on
 
     @property
     def levels(self) -> dict[str, tuple[str, ...]]:
         """The levels of each factor with which the experiment began, by its name."""
         return dict(self.factors)
-
-    @functools.cached_property
-    def window_micros(self) -> int:
-        """The window in whole microseconds; 0: there is none."""
-        return micros(self.window) if self.window else 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return what anybody may know of it, as callers write it; its levels come and go, so they are not settings."""
@@ -175,13 +262,11 @@ class Wishes(TypedDict, total=False):
     factors: Mapping[str, Sequence[str] | int] | None
     goal: str | None
     explore: float | None
-    window: float | None
-    reward_cap: float | None
     seed: int | None
     stopping: Stopping | Mapping[str, Any] | None
     control: Control | Mapping[str, Any] | None
     watch: Watch | Mapping[str, Any] | None
-    waiting: Waiting | Mapping[str, Any] | None
+    outcomes: Outcomes | Mapping[str, Any] | None
 
 
 class LocalWishes(Wishes, total=False):
@@ -211,20 +296,20 @@ def checked_wishes(wishes: Mapping[str, Any]) -> dict[str, Any]:
     """
     given = {name: value for name, value in wishes.items() if value is not None}
     factors = factors_of_pair(*(given.pop(name, None) for name in ("rows", "cols", "factors")))
-    found: dict[str, Any] = {} if factors is None else {"factors": checked_factors(factors)}
+    result: dict[str, Any] = {} if factors is None else {"factors": checked_factors(factors)}
     alone = {setting.name: setting for setting in SETTINGS if not setting.group}
     for name, value in given.items():
         if name not in alone and name not in GROUPS:
             raise InputError("a setting of an experiment", name, _one_of(name, [*alone, *GROUPS]))
-        found[name] = _checked_group(name, value) if name in GROUPS else alone[name].check(value)
+        result[name] = _checked_group(name, value) if name in GROUPS else alone[name].check(value)
     for group, first in (("control", "levels"), ("prior", "counts")):
-        if group in found and first not in found[group]:
+        if group in result and first not in result[group]:
             raise InputError(f"the {first} of a {group}", "none", f"try {group}={{'{first}': ...}}")
-    if "window" in found and "max_age" in found.get("waiting", ()):
+    if {"window", "max_age"} <= set(result.get("outcomes", ())):
         raise InputError("a window or max_age", "both", "leave out max_age: the window ends what is open")
-    if "control" in found and "factors" in found:
-        levels_in_order(found["control"]["levels"], dict(found["factors"]))
-    return found
+    if "control" in result and "factors" in result:
+        levels_in_order(result["control"]["levels"], dict(result["factors"]))
+    return result
 
 
 def _checked_group(group: str, value: Any) -> dict[str, Any]:
@@ -287,27 +372,6 @@ def takes_settings(wishes: type) -> Callable[[Thing], Thing]:
         return what
 
     return spell_out
-
-
-def micros(seconds: float) -> int:
-    """Return seconds as whole microseconds, at least one."""
-    return round(seconds * 1e6) or 1
-
-
-def checked_seconds(value: Any, what: str, example: str) -> int:
-    """Return seconds as whole microseconds, at least one; refuse what is no time or too long."""
-    return micros(kind.SECONDS.check(value, what, f"try {example}"))
-
-
-def checked_times(**times: float | None) -> dict[str, int]:
-    """Return moments, seconds since 1970, in microseconds; those that are not given are left out.
-
-    >>> checked_times(since=1.5, until=None)
-    {'since': 1500000}
-    """
-    moment = kind.above(-1, 1e11)
-    given = {what: time for what, time in times.items() if time is not None}
-    return {what: int(moment.check(time, what, f"try {what}=time.time() - 3600") * 1e6) for what, time in given.items()}
 
 
 def as_tuples(value: Any) -> Any:

@@ -127,7 +127,7 @@ def checked_declaration(value: Any) -> Declaration:
         raise InputError("segments as a dictionary of attributes and their levels", value, _DECLARE)
     if not 1 <= len(value) <= MAX_ATTRIBUTES:
         raise InputError(f"segments of 1 to {MAX_ATTRIBUTES} attributes", len(value), _DECLARE)
-    found: dict[str, tuple[str, ...] | None] = {}
+    result: dict[str, tuple[str, ...] | None] = {}
     for attribute, levels in value.items():
         if levels is not None and (isinstance(levels, str) or not isinstance(levels, Sequence)):
             expected = f"the levels of {_quoted(str(attribute))} as a list, or None for any"
@@ -139,8 +139,8 @@ def checked_declaration(value: Any) -> Declaration:
         if len(set(names)) < len(names):
             expected = f"levels of {_quoted(attribute)} with different names"
             raise InputError(expected, ", ".join(names), "name each once")
-        found[attribute] = None if levels is None else tuple(names)
-    return tuple(sorted(found.items()))
+        result[attribute] = None if levels is None else tuple(names)
+    return tuple(sorted(result.items()))
 
 
 def declaration_text(declared: Declaration) -> str:

@@ -17,3 +17,15 @@ def starts_of(sizes: Sequence[int] | Ints) -> Ints:
     [0, 2, 5]
     """
     return np.cumsum([0, *sizes])
+
+
+def allowed_table(rules: Ints, sizes: Sequence[int]) -> Mask:
+    """Return which combinations no rule forbids; a rule has a level of each factor, below 0: any.
+
+    >>> allowed_table(np.array([[0, 1], [-1, 2]]), (2, 3)).tolist()
+    [[True, False, False], [True, True, False]]
+    """
+    mask = np.ones(tuple(sizes), bool)
+    for rule in rules:
+        mask[tuple(slice(None) if level < 0 else level for level in rule)] = False
+    return mask

@@ -10,7 +10,7 @@ import numpy as np
 from rankone.errors import InputError
 from rankone.kernels.decision import check_combinations
 from rankone.kernels.policy import View
-from rankone.numerics.arrays import Floats, Ints, Mask
+from rankone.numerics.arrays import Floats, Ints, Mask, allowed_table
 from rankone.policies.base import Policy
 from rankone.policies.engines.combinations import ANY
 from rankone.specs import whole_number
@@ -88,10 +88,7 @@ def _allowed_of_named(sizes: Ints, rules: Ints) -> Mask:
     if math.prod(shape) > _MOST_NAMED:
         got = f"rules on {' x '.join(str(size) for size in shape if size > 1)} levels"
         raise InputError(f"rules on factors of at most {_MOST_NAMED:,} combinations", got, "forbid fewer factors")
-    result = np.ones(shape, bool)
-    for rule in rules.tolist():
-        result[tuple(slice(None) if level == ANY else level for level in rule)] = False
-    return result
+    return allowed_table(rules, shape)
 
 
 def first_allowed(sizes: Ints, rules: Ints) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from rankone.errors import InputError
 from rankone.kernels.decision import DecisionKind
 from rankone.notebook import Shown
-from rankone.numerics.arrays import Floats, Ints, Mask, starts_of
+from rankone.numerics.arrays import Floats, Ints, Mask, allowed_table, starts_of
 from rankone.problems.base import Problem
 from rankone.problems.product_input import (
     Names,
@@ -192,9 +192,7 @@ class Product(Problem, Shown):
             sizes = {one: len(table), other: table.shape[1]}
             part = table.reshape([sizes.get(each, 1) for each in range(found.ndim)])
             found = found * part if multiply else found + part
-        allowed = np.ones(found.shape, bool)
-        for rule in self.rules.tolist():
-            allowed[tuple(slice(None) if level < 0 else level for level in rule)] = False
+        allowed = allowed_table(self.rules, found.shape)
         return (1.0 / (1.0 + np.exp(-found)) if self.scale == "logit" else found), allowed
 
     @functools.cached_property

@@ -127,7 +127,7 @@ def _still(fold: Fold) -> Fold:
     """Return a copy of what a report needs, so that it can be made while the experiment goes on."""
     still = copy.copy(fold)
     still.asked, still.pulls, still.clicks = fold.asked.copy(), fold.pulls.copy(), fold.clicks.copy()
-    still.tallies, still.weighing = fold.tallies.copy(), fold.weighing.still()
+    still.tallies, still.evidence = fold.tallies.copy(), fold.evidence.frozen_copy()
     still.open, still.held, still.eras = fold.open.copy(), fold.held.copy(), list(fold.eras)
     still.alarms, still.earlier = list(fold.alarms), fold.earlier.copy()
     still.state = None

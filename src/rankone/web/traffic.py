@@ -11,12 +11,12 @@ import numpy as np
 from rankone.client.client import Client, RemoteExperiment
 from rankone.errors import InputError
 from rankone.kernels.world import respond
-from rankone.live.names import combination_text
 from rankone.live.visitor_attributes import Segment, checked_segment
 from rankone.numerics.seeds import generator
 from rankone.problems import Drifting, Means, Problem, Product, RankOne
 from rankone.problems.drifting import rate_at
 from rankone.web.timeline import SIMULATED
+from rankone.wording.combinations import combination_text
 from rankone.wording.numbers import percent
 
 

@@ -48,7 +48,7 @@ def check_rank1(
 ) -> None:
     """Test the rank-1 assumption: is every pair's click rate a number of its row times a number of its column?"""
     from rankone.cli._progress import progress_bar
-    from rankone.live.storage.is_database import is_database
+    from rankone.live.storage import is_database
 
     taken: list[str] = []
     if is_database(source[0]):

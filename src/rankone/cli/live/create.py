@@ -69,8 +69,7 @@ def create(
     """Create an experiment in a database, and the database if it is new; a running service picks it up."""
     from rankone.errors import InputError
     from rankone.live import Database, Experiment
-    from rankone.live.opening import checked_settings
-    from rankone.live.prior import weighted
+    from rankone.live.opening import checked_settings, weighted
     from rankone.live.report.report_wording import alone_text, prior_text
 
     factors = levels_of_factors(factor) or None

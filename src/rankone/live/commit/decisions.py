@@ -27,8 +27,8 @@ class PromisedDecisions:
 
     def of(self, made: list[Decision]) -> list[Decision]:
         """Return them out of the decisions that the group made."""
-        found = made[self.first : self.first + self.count]
-        return once_more(found, self.visitor) if self.before else found
+        result = made[self.first : self.first + self.count]
+        return once_more(result, self.visitor) if self.before else result
 
 
 class KnownDecision(NamedTuple):
@@ -42,7 +42,7 @@ class KnownDecision(NamedTuple):
     whole: bool  # the id is the one with which it was made, so it may be voided
     so_far: list[tuple[int, int]]  # (kind, value) of every event since
 
-    def told(self) -> tuple[int, int] | None:
+    def outcome(self) -> tuple[int, int] | None:
         """Return the outcome that it was told, if it was: not what time or an operator made of it."""
         for kind, value in self.so_far:
             if kind not in (Kind.LEARN, Kind.EXPIRE) and (kind != Kind.VOID or value == BY_ASKER):
@@ -53,12 +53,10 @@ class KnownDecision(NamedTuple):
 def once_more(decisions: list[Decision], visitor: bool) -> AskedBefore:
     """Return decisions once more: to who claims to be the visitor, with an id that can tell but not void."""
     if visitor:
-        decisions = [dataclasses.replace(each, id=f"{each.number}-{_to_tell(each.id)}") for each in decisions]
+        secrets = [_telling(bytes.fromhex(each.id.partition("-")[2])).hex() for each in decisions]
+        each_secret = zip(decisions, secrets, strict=True)
+        decisions = [dataclasses.replace(each, id=f"{each.number}-{secret}") for each, secret in each_secret]
     return AskedBefore(decisions)
-
-
-def _to_tell(id: str) -> str:
-    return _telling(bytes.fromhex(id.partition("-")[2])).hex()
 
 
 def _telling(secret: bytes) -> bytes:

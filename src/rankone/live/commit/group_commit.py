@@ -11,33 +11,70 @@ out of one SQLite file, 3.3 times what plain `sqlite3` gets with a transaction e
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import threading
 import time
-from collections.abc import Callable
-from typing import ClassVar, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rankone.errors import StorageError
+from rankone.live.fold.fold import Fold
+from rankone.live.fold.fold_cache import CachedFold
+from rankone.live.messages import Answer, Request
 from rankone.live.storage.sql import UNSURE
 
 # A leader waits this share of the last group's time, at most, for callers who are about to come back; and no longer
 # than a slow disk takes to commit: after a database was locked for long, nobody shall wait longer for that.
 _LINGER, _LONGEST = 0.5, 0.1
+T = TypeVar("T")
+J = TypeVar("J", bound="Job")
 
 
+def _locked() -> threading.Lock:
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
+
+
+@dataclasses.dataclass(eq=False, slots=True)
 class Job:
-    """Something to carry out for a caller who waits for it. Its kinds say what (`rankone.live.commit.jobs`)."""
+    """Something to carry out for a caller who waits for it; it has its result once that was done without an error."""
 
-    __slots__ = ("error", "lead", "ready")
     alone: ClassVar[bool] = False  # in no group with others
-
-    def __init__(self) -> None:
-        self.error: Exception | None = None
-        self.lead = False  # its caller carries out the next group
-        self.ready = threading.Lock()
-        self.ready.acquire()
+    error: Exception | None = dataclasses.field(default=None, init=False)
+    lead: bool = dataclasses.field(default=False, init=False)  # its caller carries out the next group
+    ready: threading.Lock = dataclasses.field(default_factory=_locked, init=False)
 
 
-J = TypeVar("J", bound=Job)
+@dataclasses.dataclass(eq=False, slots=True)
+class Write(Job):
+    """Carry out requests to an experiment; the result is an answer for each. Those that wait share a commit."""
+
+    of: CachedFold
+    requests: Sequence[Request]
+    result: list[Answer] = dataclasses.field(init=False)
+
+
+@dataclasses.dataclass(eq=False, slots=True)
+class Look(Job, Generic[T]):
+    """Look at the newest state of an experiment; the result is what `at(fold)` returns. Nothing is written for it."""
+
+    of: CachedFold
+    at: Callable[[Fold], T]
+    result: T = dataclasses.field(init=False)
+
+
+@dataclasses.dataclass(eq=False, slots=True)
+class Alone(Job, Generic[T]):
+    """Call `do()` while nobody else of this process uses the database; `of`: it changes this experiment."""
+
+    alone = True
+    do: Callable[[], T]
+    of: CachedFold | None = None
+    result: T = dataclasses.field(init=False)
+
+
+AnyJob = Write | Look[Any] | Alone[Any]
 
 
 class Writer(Generic[J]):
@@ -50,8 +87,7 @@ class Writer(Generic[J]):
         self._busy = False
         self._inside: set[int] = set()  # threads whose calls are not finished
         self._last_size, self._last_time = 1, 0.0
-        self._wanted, self._enough = 0, threading.Lock()  # a lingering leader is woken when so many wait
-        self._enough.acquire()
+        self._wanted, self._enough = 0, _locked()  # a lingering leader is woken when so many wait
 
     def inside(self) -> bool:
         """Return whether this thread is within a call: in a signal handler, or in what is carried out for it."""
@@ -141,8 +177,8 @@ class Writer(Generic[J]):
     @staticmethod
     def _first_group(waiting: list[J]) -> tuple[list[J], list[J]]:
         """Split off the jobs that go together: all up to the first that must go alone."""
-        for place, job in enumerate(waiting):
+        for before, job in enumerate(waiting):
             if job.alone:
-                size = max(1, place)
+                size = max(1, before)
                 return waiting[:size], waiting[size:]
         return waiting, []

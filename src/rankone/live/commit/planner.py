@@ -48,12 +48,14 @@ from rankone.live.journal.events import (
 )
 from rankone.live.journal.packing import unpack_shown
 from rankone.live.messages import Answer, Ask, Decision, Outcome, Request, Tell, Void
-from rankone.live.names import combination_text
-from rankone.live.settings import Settings, micros
+from rankone.live.setting_kinds import micros
+from rankone.live.settings import Settings
 from rankone.live.storage import Storage
 from rankone.live.visitor_attributes import Segment, declared_part, settled_by
 from rankone.numerics.seeds import generator
 from rankone.specs import amount, duration
+from rankone.wording.combinations import combination_text
+from rankone.wording.lists import listed
 
 _ID = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{32})")
 _ASK = int(Kind.ASK)
@@ -87,14 +89,17 @@ class Planner:
     def plan(self, requests: Sequence[Request]) -> list[Answer | PromisedDecisions]:
         """Draft what requests ask for; return for each its answer, or the promise of it."""
         planned: list[Any] = list(requests)
-        asks = [place for place, request in enumerate(requests) if isinstance(request, Ask)]
-        outcomes = [place for place, request in enumerate(requests) if not isinstance(request, Ask)]
-        for places, carry_out in ((outcomes, self._outcome), (asks, self._ask)):  # so that what is known by now is used
-            for place in places:
+        asks = [index for index, request in enumerate(requests) if isinstance(request, Ask)]
+        outcomes = [index for index, request in enumerate(requests) if not isinstance(request, Ask)]
+        for indices, carry_out in (
+            (outcomes, self._outcome),
+            (asks, self._ask),
+        ):  # so that what is known by now is used
+            for index in indices:
                 try:
-                    planned[place] = carry_out(planned[place])
+                    planned[index] = carry_out(planned[index])
                 except InputError as error:  # any other error is the whole group's
-                    planned[place] = error
+                    planned[index] = error
         return planned
 
     def _outcome(self, request: Tell | Void) -> Outcome:
@@ -104,19 +109,17 @@ class Planner:
             expected, got = "the id that the first answer had, to void a decision", "that of a later answer"
             raise Contradiction(expected, got, "tell its outcome, or nothing: an earlier view may have shown it")
         clicked = None if isinstance(request, Void) else self._clicked(request, decision.number)
-        told = decision.told()
-        if told is None:
+        before = decision.outcome()
+        if before is None:
             return self._first(request, decision, clicked)
-        kind, value = told
-        before = None if kind == Kind.VOID else bool(value)
-        if before != clicked:
+        kind, value = before
+        clicked_before = None if kind == Kind.VOID else bool(value)
+        if clicked_before != clicked:
             said = {None: "void", True: "clicked", False: "not clicked"}
-            raise Contradiction(
-                f"'{said[before]}' again, or nothing", said[clicked], "tell each decision once; the first outcome stays"
-            )
+            raise Contradiction(f"'{said[clicked_before]}' again, or nothing", said[clicked], _ONCE)
         if isinstance(request, Tell) and request.reward is not None:
             self._same_reward(request.reward, decision.number)
-        return Outcome(request.id, before, *_STATUS[Kind(kind)], repeated=True)
+        return Outcome(request.id, clicked_before, *_STATUS[Kind(kind)], repeated=True)
 
     def _same_reward(self, reward: float, number: int) -> None:
         """Refuse a reward that is not the one told before."""
@@ -126,16 +129,14 @@ class Planner:
             notes = [json.loads(event[_NOTE]) for event in events if event[KIND] in OUTCOMES and event[_NOTE]]
             before = next((note["reward"] for note in notes if "reward" in note), None)
         if before != reward:
-            expected = (
-                "no reward, as a click was told" if before is None else f"a reward of {before:g} again, or nothing"
-            )
-            raise Contradiction(expected, f"{reward:g}", "tell each decision once; the first outcome stays")
+            again = "no reward, as a click was told" if before is None else f"a reward of {before:g} again, or nothing"
+            raise Contradiction(again, f"{reward:g}", _ONCE)
 
     def _clicked(self, request: Tell, number: int) -> bool:
         """Return whether a decision counts as clicked: as told, or its reward rounded, the same way every time."""
         if request.reward is None:
             return bool(request.clicked)
-        cap = self._fold.settings.reward_cap
+        cap = self._fold.settings.outcomes.reward_cap
         if not cap:
             do = "tell clicked=True or False, or make the experiment with reward_cap="
             raise InputError("clicked, as the experiment has no reward_cap", f"a reward of {request.reward:g}", do)
@@ -159,19 +160,19 @@ class Planner:
             note |= {"ignored": ignored} if ignored else {}
         counts = None if segment is None else segment.text
         fold, first = self._fold, self._asked
-        waiting, most = len(fold.open) + self._asked - self._closed + request.count, fold.settings.waiting.max_open
+        waiting, most = len(fold.open) + self._asked - self._closed + request.count, fold.settings.outcomes.max_open
         if waiting > most and not self._make_room(waiting - most):
             raise TooManyOpen(f"at most {most} open decisions", waiting, _advice(fold.settings))
         if segment is not None and self._declared is None:
             self._declared = settled_by(segment)
         noise = secrets.token_bytes(16 * request.count)
-        for place in range(request.count):
-            secret, key = noise[16 * place : 16 * place + 16], None if place else stored_key
-            details = note if place or request.key is None or said == counts else note | {"said": said}
+        for index in range(request.count):
+            secret, key = noise[16 * index : 16 * index + 16], None if index else stored_key
+            details = note if index or request.key is None or said == counts else note | {"said": said}
             noted = json.dumps(details) if details else None
             texts = Texts(secret, key, request.source, noted, context=counts, token=request.token)
-            number = fold.decisions + first + place
-            self.draft.add(Kind.ASK, number, value=0 if place else request.count, texts=texts)
+            number = fold.decisions + first + index
+            self.draft.add(Kind.ASK, number, value=0 if index else request.count, texts=texts)
         self._asked += request.count
         if stored_key is not None:
             self._keys[stored_key] = first, request.count, request.source, said
@@ -190,7 +191,7 @@ class Planner:
 
     def _each_old(self) -> Iterator[int]:
         """Yield the decisions open for `max_age` or longer, oldest first; none with a window, which ends them."""
-        window, age = self._fold.settings.window, micros(self._fold.settings.waiting.max_age)
+        window, age = self._fold.settings.outcomes.window, micros(self._fold.settings.outcomes.max_age)
         for number, opened in self._fold.open.items():
             if window or opened.at + age > self.draft.at:
                 return
@@ -205,7 +206,7 @@ class Planner:
 
     def _end_windows(self) -> None:
         """Draft the end of every window that is over: held outcomes are learned, silence is no click."""
-        fold, window = self._fold, self._fold.settings.window_micros
+        fold, window = self._fold, self._fold.settings.outcomes.window_micros
         for number in fold.due:
             opened = fold.open.get(number)
             if opened is None:  # closed before its window ended
@@ -235,7 +236,7 @@ class Planner:
             elif number < self._fold.decisions:
                 events = self._storage.of_decision(self._experiment, number)
                 if self._fold.archives and not (events and events[0][KIND] == _ASK):
-                    do = "nothing is to be done: what became of it is in its archive"
+                    do = "no action needed: what became of it is in its archive"
                     raise UnknownDecision("a decision that is not archived yet", id, do)
                 if events and knows(events[0][_SECRET] or b"", secret):
                     so_far = [(event[KIND], event[VALUE]) for event in events if event[KIND] in OUTCOMES]
@@ -265,7 +266,7 @@ class Planner:
                 kind = Kind.LATE
                 if clicked:  # to be compared with those that came in time (`rankone.live.verdict.lateness`)
                     texts = texts._replace(cross_chances=decision.cross)
-            elif self._fold.settings.window:
+            elif self._fold.settings.outcomes.window:
                 kind = Kind.HOLD
         self._add(kind, decision.number, decision.tag, int(bool(clicked)), texts)
         note = self._retired(decision) if kind in (Kind.TELL, Kind.HOLD) else None
@@ -285,7 +286,8 @@ class Planner:
         if not gone:
             return None
         was, it = ("was", "it") if len(gone) == 1 else ("were", "them")
-        said = f"{combination_text(gone)} {was} retired after this was shown: nobody is shown {it} any more"
+        named = listed([combination_text({factor: name}) for factor, name in gone.items()])
+        said = f"{named} {was} retired after this was shown: nobody is shown {it} any more"
         return f"{said}, and this outcome counts all the same"
 
     def _stored_key(self, request: Ask) -> str | None:
@@ -306,10 +308,10 @@ class Planner:
         if stored_key in self._keys:
             first, count, *before = self._keys[stored_key]
         else:
-            found = self._storage.of_key(self._experiment, stored_key)
-            if not found:
+            result = self._storage.of_key(self._experiment, stored_key)
+            if not result:
                 return None
-            first, count, source, counts, note = (found[0][column] for column in _ASKED)
+            first, count, source, counts, note = (result[0][column] for column in _ASKED)
             before = [source, json.loads(note or "{}").get("said", counts)]
         key, again = request.key, request.visitor is not None
         if not again and [count, *before] != [request.count, request.source, said]:
@@ -330,6 +332,7 @@ class Planner:
 _ASKED = DECISION, VALUE, _SOURCE, len(NUMBERS) + TEXTS.index("context"), _NOTE
 _BESIDE = "\t"  # between the parts of a stored key: no key that anybody names has one
 _NEW_KEY = "use a new key for a new request"
+_ONCE = "tell each decision once; the first outcome stays"
 
 
 def _request_text(count: int, source: str | None, said: str | None) -> str:
@@ -346,9 +349,11 @@ def _texts(source: str | None, token: str | None, shown: bytes) -> Texts:
 
 def _advice(settings: Settings) -> str:
     """Return what to do where too many decisions are open."""
-    if settings.window:
-        return f"wait, since windows of {duration(settings.window)} end them, or void old ones with void_open()"
-    age = duration(settings.waiting.max_age)
+    if settings.outcomes.window:
+        return (
+            f"wait, since windows of {duration(settings.outcomes.window)} end them, or void old ones with void_open()"
+        )
+    age = duration(settings.outcomes.max_age)
     return f"tell or void open decisions, or void old ones with void_open(); after {age} they make room by themselves"
 
 

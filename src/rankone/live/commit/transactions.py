@@ -25,9 +25,8 @@ from rankone.errors import InputError, JournalError, StorageError
 from rankone.evidence.steering import look_due
 from rankone.live.commit.alarms import alarm_note
 from rankone.live.commit.decisions import PromisedDecisions, decisions_of
-from rankone.live.commit.era_notes import era_note
-from rankone.live.commit.group_commit import Writer
-from rankone.live.commit.jobs import Alone, AnyJob, Look, Write
+from rankone.live.commit.group_commit import Alone, AnyJob, Look, Write, Writer
+from rankone.live.commit.operator_events import era_note
 from rankone.live.commit.planner import Planner
 from rankone.live.commit.warm_up import NotCompiled, check_compiled, warm_up
 from rankone.live.evidence.weighed_outcomes import fault_text
@@ -37,7 +36,7 @@ from rankone.live.fold.fold_cache import CachedFold, FoldCache, MoreToRead
 from rankone.live.fold.journal_reading import begin
 from rankone.live.fold.unknown_policy import UnknownPolicy
 from rankone.live.journal.clock import Clock, JournalTime
-from rankone.live.journal.events import AT, Draft, Events, Kind, Texts
+from rankone.live.journal.events import AT, Draft, Events, Kind
 from rankone.live.messages import Answer, Decision, Request
 from rankone.live.report.make_report import winning_note
 from rankone.live.settings import Settings
@@ -55,12 +54,7 @@ _TRIES, _PAUSE = 10, 0.01  # of a transaction that the database undoes, and seco
 
 
 class Transactions:
-    """The transactions of one process on one database; for any thread.
-
-    Args:
-        connect: opens the database.
-        read_only: nothing is ever written.
-    """
+    """The transactions of one process on the database that `connect` opens; for any thread."""
 
     def __init__(self, connect: Callable[[], Storage], read_only: bool) -> None:
         self._read_only, self._closed = read_only, False
@@ -73,19 +67,25 @@ class Transactions:
         self._writer = Writer(self._carry_out)
 
     def enter(
-        self, name: str, settings: Callable[[], Settings], clock: Clock | None = None, token: str | None = None
+        self,
+        name: str,
+        settings: Callable[[], Settings] | None = None,
+        clock: Clock | None = None,
+        token: str | None = None,
     ) -> CachedFold:
-        """Return an experiment by its name; all who ask get the same one. A new one is made with `settings()`."""
+        """Return an experiment by its name; all who ask get the same one.
+
+        A new one is made with `settings()`; without, it has to be there.
+        """
 
         def enter() -> CachedFold:
-            number = self.storage.find(name)
-            if number is None:
-                found = self._create(name, settings(), clock or Clock(), token)
+            if settings is not None and self.storage.find(name) is None:
+                cached = self._create(name, settings(), clock or Clock(), token)
             else:
-                found = self._folds.of(number)
+                cached = self._folds.of(self.storage.number(name))
             if clock is not None:
-                found.time = JournalTime(clock)
-            return found
+                cached.time = JournalTime(clock)
+            return cached
 
         return self.alone(enter)
 
@@ -158,7 +158,7 @@ class Transactions:
         if number is None:
             made.fold = begin(self.storage, made.number)
             draft = Draft(0, clock.wall(), token)
-            draft.add(Kind.CREATE, -1, texts=Texts(note=settings.note()))
+            draft.mark(Kind.CREATE, settings.note())
             self._append(made, draft.take(), restart=settings.prior is None)
         self.storage.commit()
         if settings.prior is not None:  # the policy learns it outside the turn: it may have to be compiled
@@ -172,14 +172,10 @@ class Transactions:
         token: str | None = None,
         instead: Fold | None = None,
     ) -> T:
-        """Carry out `plan`, which drafts rare events, alone in a transaction; return its result.
+        """Carry out `plan`, which drafts rare events or none, alone in a transaction; return its result.
 
-        Args:
-            of: the experiment.
-            plan: reads its fold, and drafts events or none.
-            token: by whom the events are noted to be, by its id.
-            instead: the experiment goes on with this fold, which knows what the events exclude. It is kept as a
-                snapshot in the same commit, so nobody has to read the whole journal again.
+        The events are noted to be by `token`. The experiment goes on with the fold `instead`, which knows what they
+        exclude: it is kept as a snapshot in the same commit, so nobody has to read the whole journal again.
         """
 
         def carry_out() -> T | InputError:
@@ -203,10 +199,10 @@ class Transactions:
             self.storage.commit()
             return result
 
-        found = self._run(of, lambda: Alone(carry_out, of)).result
-        if isinstance(found, InputError):
-            raise found
-        return found
+        answer = self._run(of, lambda: Alone(carry_out, of)).result
+        if isinstance(answer, InputError):
+            raise answer
+        return answer
 
     def _run(self, of: CachedFold, job: Callable[[], J]) -> J:
         """Run a job in the writer's turn; what it finds unread or not compiled comes first, outside the turn."""
@@ -228,28 +224,25 @@ class Transactions:
             time.sleep(tries * _PAUSE)
         return do()
 
-    def _carry_out(self, group: list[AnyJob]) -> None:
-        with at_work:
-            self._check_open()
-            self._carry_out_open(group)
-
     def _check_open(self) -> None:
         if self._closed:
             raise StorageError(f"{self.storage.where} to be open", "an experiment that was closed", "open it again")
 
-    def _carry_out_open(self, group: list[AnyJob]) -> None:
+    def _carry_out(self, group: list[AnyJob]) -> None:
         first, involved = group[0], {job.of.number: job.of for job in group if job.of is not None}
-        try:
-            if isinstance(first, Alone):
-                first.result = first.do()
-            else:
-                self._write_together(group, involved)
-        except BaseException:
-            self.storage.rollback()
-            for cached in involved.values():
-                cached.fold = None
-            raise
-        self._after(group, involved)
+        with at_work:
+            self._check_open()
+            try:
+                if isinstance(first, Alone):
+                    first.result = first.do()
+                else:
+                    self._write_together(group, involved)
+            except BaseException:
+                self.storage.rollback()
+                for cached in involved.values():
+                    cached.fold = None
+                raise
+            self._after(group, involved)
 
     def _write_together(self, group: list[AnyJob], involved: dict[int, CachedFold]) -> None:
         """Bring folds up to date and write what is asked for, as one commit. What cannot be read is not involved."""
@@ -287,7 +280,7 @@ class Transactions:
             answers += self._write_one(cached, [job for job in jobs if job.of is cached])
         self.storage.commit()
         for cached in involved.values():
-            cached.time.told()
+            cached.time.stored()
         for job, answer in answers:
             job.result = answer
 
@@ -296,8 +289,11 @@ class Transactions:
         fold = _known(cached)
         if isinstance(fold.policy, UnknownPolicy):
             return [(job, [fold.policy.error()] * len(job.requests)) for job in jobs]
-        if cached.outdated:
-            self._begin_era(cached, "the program's policy changed")
+        if cached.outdated:  # the policy starts afresh on what is known
+            draft = Draft(fold.seq, cached.time.now())
+            draft.mark(Kind.ERA, era_note(fold, "the program's policy changed", forget=True))
+            self._append(cached, draft.take(), restart=True)
+            cached.outdated = False
         planner = Planner(fold, self.storage, cached.number, cached.time)
         planned = planner.plan([request for job in jobs for request in job.requests])
         made: list[Decision] = []
@@ -320,9 +316,9 @@ class Transactions:
             raise
         except Exception as error:  # a fault in what is stated must not stop decisions: it is noted, and they go on
             fault = json.dumps({"fault": fault_text(error)})
-            due = [] if fold.weighing.noted else [(Kind.STEER, fault)]
+            due = [] if fold.evidence.noted else [(Kind.STEER, fault)]
         for kind, note in due:
-            draft.add(kind, -1, texts=Texts(note=note))
+            draft.mark(kind, note)
         if len(draft):
             self._append(cached, draft.take())
 
@@ -333,14 +329,6 @@ class Transactions:
         cached.time.seen(int(events.numbers[-1, AT]))
         fold.chain = events.checksum(fold.chain)
         self.storage.append(cached.number, events.rows(fold.chain))
-
-    def _begin_era(self, cached: CachedFold, why: str) -> None:
-        """Start the policy afresh on what is known."""
-        fold = _known(cached)
-        draft = Draft(fold.seq, cached.time.now())
-        draft.add(Kind.ERA, -1, texts=Texts(note=era_note(fold, why, forget=True)))
-        self._append(cached, draft.take(), restart=True)
-        cached.outdated = False
 
     def _keep_snapshot(self, cached: CachedFold, every: int, each: int) -> None:
         """Store a snapshot every so many events, if it takes at most so many bytes for each of them.
@@ -364,16 +352,18 @@ def _due(fold: Fold) -> list[tuple[Kind, str]]:
     alarm = alarm_note(fold)
     if alarm is not None:
         return [(Kind.ERA, alarm)]
-    stopping, turn = fold.settings.stopping, fold.weighing.turn(fold.asked, fold.clicks + fold.late)
+    stopping, clicks = fold.settings.stopping, fold.clicks + fold.late
+    steering = fold.evidence.steering_note(fold.asked, clicks, if_changed=True)
     won = winning_note(fold, stopping.error) if stopping.auto else None
-    if turn is None and fold.weighing.noted:
-        turn = "{}"  # a look failed before: that is over
-    return [(kind, note) for kind, note in ((Kind.STEER, turn), (Kind.STOP, won)) if note is not None]
+    if steering is None and fold.evidence.noted:
+        steering = {}  # a look failed before: that is over
+    steer = None if steering is None else json.dumps(steering, separators=(",", ":"))
+    return [(kind, note) for kind, note in ((Kind.STEER, steer), (Kind.STOP, won)) if note is not None]
 
 
 def _worth_keeping(fold: Fold, events: int, each: int) -> bool:
     """Return whether a snapshot saves so much reading, and holds nothing that a fault in the program has spoiled."""
-    return fold.nbytes <= events * each and fold.weighing.sound
+    return fold.nbytes <= events * each and fold.evidence.sound
 
 
 def _known(cached: CachedFold) -> Fold:

@@ -17,11 +17,11 @@ from rankone.compiling.cache import can_keep
 from rankone.compiling.compiled import compile_errors_explained, compiled, is_kept, source_key
 from rankone.evidence.steering import start_steering
 from rankone.kernels.decision import Layout
-from rankone.live.evidence.weighing import Weighing
+from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.factors import Factors
 from rankone.live.fold.unknown_policy import UnknownPolicy, policy_of
 from rankone.live.journal.packing import pack_cross
-from rankone.live.report.rate_intervals import intervals
+from rankone.live.report.rates import intervals
 from rankone.live.settings import DEFAULT_POLICY, Settings
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
@@ -79,11 +79,11 @@ def warm_up(policy: Policy, n_factors: int = 2) -> Callable[..., Any] | None:
     intervals(counts, counts)  # every report has them
     named = tuple((str(factor), ("A", "B")) for factor in range(n_factors))
     settings = Settings("warm", named, goal="both", explore=0.5)
-    weighing = Weighing(settings, Factors.new(settings.levels).each)
+    evidence = ExperimentEvidence(settings, Factors.new(settings.levels).each)
     outcomes = np.zeros((2, n_factors), np.int64)
-    weighing.weigh(outcomes, outcomes[:, 0], [pack_cross(np.ones(2 * n_factors), sizes), None], None, 2, np.arange(2))
-    weighing.steer(counts, counts)
-    weighing.turned_over(0)
+    evidence.weigh(outcomes, outcomes[:, 0], [pack_cross(np.ones(2 * n_factors), sizes), None], None, 2, np.arange(2))
+    evidence.steering_note(counts, counts)
+    evidence.reversed_levels(0)
     _compiled.add(_kind(policy, n_factors))
     return run
 

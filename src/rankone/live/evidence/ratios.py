@@ -110,8 +110,10 @@ def ratio_of(evidence: Evidence, x: int, y: int, error: float) -> Ratio:
     bar = math.log(2.0 / error)
     below = _mean_beyond(points, logs, LOG_RATIOS) - at >= bar  # all ratios up to here are rejected
     above = _mean_beyond(-points[::-1], logs[::-1], -LOG_RATIOS) - at >= bar
-    places = np.flatnonzero(~below & ~above)  # an end lies between the last that is kept and the next
-    kept = LOG_RATIOS[[max(0, places[0] - 1), min(len(LOG_RATIOS) - 1, places[-1] + 1)]] if len(places) else np.empty(0)
+    indices = np.flatnonzero(~below & ~above)  # an end lies between the last that is kept and the next
+    kept = (
+        LOG_RATIOS[[max(0, indices[0] - 1), min(len(LOG_RATIOS) - 1, indices[-1] + 1)]] if len(indices) else np.empty(0)
+    )
     best = peak(points, logs)
     low, high = (math.exp(kept[0]), math.exp(kept[-1])) if len(kept) else (math.exp(best), math.exp(best))
     return Ratio(min(max(math.exp(best), low), high), 0.0 if low <= math.exp(LOG_RATIOS[0]) else low, high)
@@ -199,20 +201,20 @@ def upper_bound(points: Floats, logs: Floats, at: Floats, bends: Floats | None =
     """
     slopes = np.diff(logs) / np.diff(points)
     right = np.searchsorted(points, at)  # the first point at or above
-    found = np.full(len(at), np.inf)
+    result = np.full(len(at), np.inf)
     before = right >= 2  # the line through the two points below, prolonged
-    place = np.clip(right, 2, len(points) - 1 + 1)
-    found[before] = (logs[place - 1] + slopes[place - 2] * (at - points[place - 1]))[before]
+    index = np.clip(right, 2, len(points) - 1 + 1)
+    result[before] = (logs[index - 1] + slopes[index - 2] * (at - points[index - 1]))[before]
     after = right <= len(points) - 2
-    place = np.clip(right, 0, len(points) - 2)
-    found = np.minimum(found, np.where(after, logs[place] - slopes[place] * (points[place] - at), np.inf))
+    index = np.clip(right, 0, len(points) - 2)
+    result = np.minimum(result, np.where(after, logs[index] - slopes[index] * (points[index] - at), np.inf))
     if bends is None:
-        return found
+        return result
     left = np.clip(right - 1, 0, len(points) - 2)
     line = logs[left] + slopes[left] * (at - points[left])
     within = (right > 0) & (right < len(points))
     bent = line + 0.5 * bends[left] * (at - points[left]) * (points[left + 1] - at)
-    return np.asarray(np.where(within, np.minimum(found, bent), found))
+    return np.asarray(np.where(within, np.minimum(result, bent), result))
 
 
 def _mean_beyond(points: Floats, logs: Floats, at: Floats) -> Floats:

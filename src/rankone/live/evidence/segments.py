@@ -8,7 +8,6 @@ journal keeps what was said of each.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -80,15 +79,15 @@ class Segments:
         """Return the number of a segment, a new one if it is new."""
         if text is None:
             return UNSAID
-        found = self._numbers.get(text)
-        if found is None:
+        result = self._numbers.get(text)
+        if result is None:
             if self.declared is None:
                 self.declared = settled_by(segment_of(text))
-            found = OTHERS
+            result = OTHERS
             if len(self.texts) < self.most:
                 self.add(text)
-                found = self._numbers[text]
-        return found
+                result = self._numbers[text]
+        return result
 
     def declare(self, declared: Declaration) -> dict[int, int]:
         """Tell other segments apart; return the new numbers of those there are.
@@ -187,15 +186,6 @@ class Segments:
         numbers = self._known(numbers)
         return np.where(numbers == OTHERS, self.most + 1, numbers + 1).astype(np.float64)[:, None]
 
-    def still(self) -> Segments:
-        """Return a copy that stays as it is while the experiment goes on."""
-        found = copy.copy(self)
-        found.texts, found.counts = list(self.texts), [counts.copy() for counts in self.counts]
-        found.evidence = [evidence._replace(**_copied(evidence)) for evidence in self.evidence]
-        found.others = None if self.others is None else self.others.copy()
-        found.unsaid, found.ignored = self.unsaid.copy(), self.ignored.copy()
-        return found
-
     @property
     def nbytes(self) -> int:
         """How large all this is."""
@@ -204,14 +194,14 @@ class Segments:
 
     def arrays(self) -> dict[str, Any]:
         """Return all that is counted as plain arrays."""
-        found: dict[str, Any] = {"segment_unsaid": self.unsaid}
+        result: dict[str, Any] = {"segment_unsaid": self.unsaid}
         if self.others is not None:
-            found["segment_others"] = self.others
+            result["segment_others"] = self.others
         if self.texts:
-            found["segment_counts"] = np.stack(self.counts)
+            result["segment_counts"] = np.stack(self.counts)
             for name in Evidence._fields:
-                found[f"segment_{name}"] = np.stack([getattr(evidence, name) for evidence in self.evidence])
-        return found
+                result[f"segment_{name}"] = np.stack([getattr(evidence, name) for evidence in self.evidence])
+        return result
 
     def restore(self, texts: Sequence[str], declared: Declaration | None, ignored: Any, arrays: Any) -> None:
         """Go on from what `arrays` returned."""
@@ -227,7 +217,3 @@ class Segments:
 
 def _wider(counts: Ints, sizes: tuple[int, ...]) -> Ints:
     return np.stack([widened(each, sizes) for each in counts])
-
-
-def _copied(evidence: Evidence) -> dict[str, Any]:
-    return {name: array.copy() for name, array in evidence._asdict().items()}

@@ -26,8 +26,7 @@ import numpy as np
 
 from rankone.evidence.levels import Evidence
 from rankone.live.evidence.ratios import Counted, level_scores, log_excess
-from rankone.live.factors import margin
-from rankone.live.forbidden import Allowed
+from rankone.live.factors import Allowed, margin
 from rankone.numerics.arrays import Floats, Ints
 from rankone.wording.ratios import FEW_CLICKS
 
@@ -70,42 +69,39 @@ class Standing(NamedTuple):
     enough: float  # that it is not within the margin of the best either; `doubt` without a margin
 
 
-def standing(
-    evidence: Evidence,
-    clicked: Evidence,
-    levels_of_each: Sequence[Any],
-    allowed: Allowed,
-    claims: Claims,
-    seen: Sequence[Any],
-    asked: Ints,
-    clicks: Ints,
-    counted: Sequence[Counted] | None = None,
-) -> Standing:
+class Race(NamedTuple):
+    """What is known of levels that compete."""
+
+    evidence: Evidence  # about all levels there ever were; statements rest on it
+    clicked: Evidence  # the same by all clicks, late ones too; estimates rest on it
+    levels_of_each: Sequence[Ints]  # the numbers there of the living levels of each factor
+    allowed: Allowed  # what may be shown
+    claims: Claims
+    asked: Ints  # decisions of each combination of living levels
+    clicks: Ints  # the same of clicks, late ones too
+
+
+def standing(race: Race, seen: Sequence[Any], counted: Sequence[Counted] | None = None) -> Standing:
     """Return how levels stand.
 
     Args:
-        evidence: about all levels there ever were; statements rest on it.
-        clicked: the same by all clicks, late ones too; estimates rest on it.
-        levels_of_each: the numbers there of the living levels of each factor.
-        allowed: what may be shown.
-        claims: how much evidence statements take.
+        race: what is known.
         seen: for each factor, of which living levels enough was seen.
-        asked: decisions of each combination of living levels.
-        clicks: the same of clicks, late ones too.
         counted: for each factor, what plain counts say of its living levels, for want of clicks that compare them.
     """
+    evidence, clicked, levels_of_each, allowed, claims, *_ = race
     has_margin, bar = evidence.margin_ratio[0] >= 0, claims.bar
     proofs, spared = (
-        [found[np.ix_(each, each)] for each in levels_of_each] for found in (evidence.proof, evidence.enough)
+        [proof[np.ix_(each, each)] for each in levels_of_each] for proof in (evidence.proof, evidence.enough)
     )
-    found = [
+    estimates = [
         level_scores(clicked, levels, None if counted is None else counted[factor])
         for factor, levels in enumerate(levels_of_each)
     ]
     scores, known, good = [], [], []
-    for levels, proof, less, score, enough in zip(levels_of_each, proofs, spared, found, seen, strict=True):
+    for levels, proof, less, estimate, enough in zip(levels_of_each, proofs, spared, estimates, seen, strict=True):
         better, pinned = _better(clicked.logs[np.ix_(levels, levels)], proof, claims), least_proof(proof) >= bar
-        scores.append(_behind(score.logs, better))
+        scores.append(_behind(estimate.logs, better))
         known.append(enough | better.any(axis=1) | (len(levels) == 1))
         good.append((least_proof(less) >= bar) & (pinned | (not pinned.any())))
     leaders = _best_of(allowed, scores, known)
@@ -113,21 +109,10 @@ def standing(
         settled = _best_of(allowed, scores, good)
         leaders = settled if _all_of(good, settled) else leaders
     leads = _all_of(known, leaders) and _total(scores, leaders) >= _total(scores, allowed.best(scores)) - _LESS
-    doubt, close = (
-        min(
-            1.0,
-            claims.statements
-            * math.exp(-min(least_proof(found)[level] for found, level in zip(each, leaders, strict=True))),
-        )
-        for each in (proofs, spared)
-    )
+    least = [min(map(lambda proof, level: least_proof(proof)[level], each, leaders)) for each in (proofs, spared)]
+    doubt, close = (min(1.0, claims.statements * math.exp(-each)) for each in least)
     won = doubt <= claims.error
-    if (
-        not won
-        and leads
-        and allowed.named
-        and _last_left(evidence, clicked, levels_of_each, allowed, claims, leaders, asked, clicks)
-    ):
+    if not won and leads and allowed.named and _last_left(race, leaders):
         won, doubt = True, claims.error
     doubts = []
     for factor, (proof, leader) in enumerate(zip(proofs, leaders, strict=True)):
@@ -135,11 +120,11 @@ def standing(
         np.fill_diagonal(each, 1.0)
         doubts.append(allowed.doubts(factor, each))
         if won:  # then nobody else is in the race: that is what the statement says
-            least = np.minimum(claims.error, claims.statements * np.exp(-proof[leader]))
-            doubts[-1] = np.minimum(doubts[-1], least)
+            doubts[-1] = np.minimum(doubts[-1], np.minimum(claims.error, claims.statements * np.exp(-proof[leader])))
         doubts[-1][leader] = 1.0
     compared = [
-        each & (score.clicks[leader] >= FEW_CLICKS) for each, score, leader in zip(known, found, leaders, strict=True)
+        each & (estimate.clicks[leader] >= FEW_CLICKS)
+        for each, estimate, leader in zip(known, estimates, leaders, strict=True)
     ]
     return Standing(
         leaders, leads, tuple(scores), tuple(compared), tuple(doubts), doubt, close if has_margin else doubt
@@ -156,7 +141,7 @@ def _total(scores: Sequence[Floats], levels: Sequence[int]) -> float:
 
 
 def _all_of(each: Sequence[Any], levels: Sequence[int]) -> bool:
-    return all(found[level] for found, level in zip(each, levels, strict=True))
+    return all(result[level] for result, level in zip(each, levels, strict=True))
 
 
 def _better(logs: Floats, proof: Floats, claims: Claims) -> Any:
@@ -183,44 +168,23 @@ def _behind(logs: Floats, better: Any) -> Floats:
     return logs
 
 
-def least_proof(found: Floats) -> Floats:
+def least_proof(proof: Floats) -> Floats:
     """Return for each level the least of what there is for it against another; infinite where there is no other."""
-    return np.asarray(np.where(np.eye(len(found), dtype=bool), np.inf, found).min(axis=1))
+    return np.asarray(np.where(np.eye(len(proof), dtype=bool), np.inf, proof).min(axis=1))
 
 
-def _last_left(
-    evidence: Evidence,
-    clicked: Evidence,
-    levels_of_each: Sequence[Any],
-    allowed: Allowed,
-    claims: Claims,
-    leaders: tuple[int, ...],
-    asked: Ints,
-    clicks: Ints,
-) -> bool:
+def _last_left(race: Race, leaders: tuple[int, ...]) -> bool:
     """Return whether everything else that may be shown is proven to be worse than something that may be shown."""
-    beats = [evidence.proof[np.ix_(levels, levels)] >= claims.bar for levels in levels_of_each]
+    allowed, bar = race.allowed, race.claims.bar
+    beats = [race.evidence.proof[np.ix_(levels, levels)] >= bar for levels in race.levels_of_each]
     free = [factor for factor in range(len(beats)) if factor not in allowed.named]
     if any(beats[factor][leaders[factor]].sum() < len(beats[factor]) - 1 for factor in free):
         return False
     rivals = allowed.rivals(leaders, beats)
-    return rivals is not None and all(
-        _beats_by_two(evidence, clicked, levels_of_each, allowed, claims, leaders, rival, asked, clicks)
-        for rival in rivals
-    )
+    return rivals is not None and all(_beats_by_two(race, leaders, rival) for rival in rivals)
 
 
-def _beats_by_two(
-    evidence: Evidence,
-    clicked: Evidence,
-    levels_of_each: Sequence[Any],
-    allowed: Allowed,
-    claims: Claims,
-    best: Sequence[int],
-    rival: Sequence[int],
-    asked: Ints,
-    clicks: Ints,
-) -> bool:
+def _beats_by_two(race: Race, best: Sequence[int], rival: Sequence[int]) -> bool:
     """Return whether a combination is proven to beat one that differs in two levels, where these are kept apart.
 
     Late clicks count against that and never for it, as in all statements. Clicks on a level beside one that the other
@@ -230,18 +194,20 @@ def _beats_by_two(
     if len(apart) != 2:
         return False
     one, two = apart
-    kept = [allowed.never({one: first[one], two: last[two]}, asked) for first, last in ((best, rival), (rival, best))]
+    pairs = ((best, rival), (rival, best))
+    kept = [race.allowed.never({one: first[one], two: last[two]}, race.asked) for first, last in pairs]
     if not any(kept):
         return False
-    x, y, w, v = (int(levels_of_each[at][of[at]]) for at, of in ((one, best), (one, rival), (two, rival), (two, best)))
-    table = clicks.sum(axis=tuple(factor for factor in range(clicks.ndim) if factor not in apart))
-    alone = [table[of[one], of[two]] for of in ((rival, best) if kept[0] else (best, rival))]
+    cells = ((one, best), (one, rival), (two, rival), (two, best))
+    x, y, w, v = (int(race.levels_of_each[factor][levels[factor]]) for factor, levels in cells)
+    table = race.clicks.sum(axis=tuple(factor for factor in range(race.clicks.ndim) if factor not in apart))
+    alone = [table[levels[one], levels[two]] for levels in ((rival, best) if kept[0] else (best, rival))]
     compared = [
-        margin(clicks, factor)[[best[factor], rival[factor]]].sum() - cell
+        margin(race.clicks, factor)[[best[factor], rival[factor]]].sum() - cell
         for factor, cell in zip(apart, alone, strict=True)
     ]
-    each = (evidence,) if clicked.logs is evidence.logs else (evidence, clicked)
-    return all(log_excess(found, compared, x, y, w, v) >= claims.bar for found in each)
+    each = (race.evidence,) if race.clicked.logs is race.evidence.logs else (race.evidence, race.clicked)
+    return all(log_excess(evidence, compared, x, y, w, v) >= race.claims.bar for evidence in each)
 
 
 def n_statements(sizes: Sequence[int], kept: bool, named: Sequence[int]) -> int:

@@ -30,6 +30,16 @@ def fault_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
+def _settled(name: str) -> Any:
+    """Return a property that weighs the outcomes that wait before it is read."""
+
+    def read(self: WeighedOutcomes) -> Any:
+        self._settle()
+        return getattr(self, name)
+
+    return property(read)
+
+
 class _Outcomes(NamedTuple):
     """Outcomes that wait to be weighed; see `WeighedOutcomes.weigh`."""
 
@@ -60,10 +70,8 @@ class WeighedOutcomes:
 
     def _begin_evidence(self, sizes: tuple[int, ...]) -> None:
         spared = margin_ratio_of_each(self._settings.stopping.margin, len(sizes))
-        self._evidence, self._traffic = (
-            start_evidence(sizes, margin_ratio=spared),
-            start_evidence(sizes, TRAFFIC_RATIOS),
-        )
+        self._evidence = start_evidence(sizes, margin_ratio=spared)
+        self._traffic = start_evidence(sizes, TRAFFIC_RATIOS)
         self._late = self._start_late((0,) * len(sizes))  # nearly always there is none: it needs no room
         self._watch = start_watch(())
 
@@ -167,49 +175,20 @@ class WeighedOutcomes:
         self._settle()
         return self.broken or self.noted
 
-    @property
-    def evidence(self) -> Evidence:
-        """What clicks say about levels."""
-        self._settle()
-        return self._evidence
-
-    @property
-    def traffic(self) -> Evidence:
-        """What all outcomes say about how often levels were told."""
-        self._settle()
-        return self._traffic
-
-    @property
-    def late(self) -> Evidence:
-        """What clicks say about levels that came too late to count; of no levels where none did."""
-        self._settle()
-        return self._late
+    in_time: Evidence = _settled("_evidence")  # what clicks that count say about levels
+    traffic: Evidence = _settled("_traffic")  # what all outcomes say about how often levels were told
+    late: Evidence = _settled("_late")  # what clicks say that came too late to count; of no levels where none did
+    segments: Segments = _settled("_segments")
+    watch: Watch = _settled("_watch")  # whether there is an alarm in this era
+    compared: int = _settled("_compared")  # outcomes of decisions that left something to compare
 
     @property
     def stated(self) -> Evidence:
         """What clicks say about levels as far as late ones do not contradict it: all statements rest on this."""
-        return with_late(self.evidence, self._late)
+        return with_late(self.in_time, self._late)
 
     @property
     def clicked(self) -> Evidence:
         """What all clicks say about levels, also late ones: estimates and intervals rest on this."""
         late = self.late
         return self._evidence._replace(logs=self._evidence.logs + late.logs) if len(late.now) else self._evidence
-
-    @property
-    def segments(self) -> Segments:
-        """What is known of each segment."""
-        self._settle()
-        return self._segments
-
-    @property
-    def watch(self) -> Watch:
-        """Whether something rang in this era."""
-        self._settle()
-        return self._watch
-
-    @property
-    def compared(self) -> int:
-        """Outcomes of decisions that left something to compare."""
-        self._settle()
-        return self._compared

@@ -20,12 +20,11 @@ import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.kernels.policy import FILLER, adopt, with_room
+from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.segments import ASKED, CLICKS, PULLS, UNSAID, Segments
-from rankone.live.evidence.weighing import Weighing
 from rankone.live.factors import Factors, widened
-from rankone.live.fold.fold_facts import FoldFacts
-from rankone.live.fold.open_decisions import Held, Open, crosses_of
-from rankone.live.fold.policy_events import MEANING, note_shown, sort_outcomes
+from rankone.live.fold.fold_facts import FoldFacts, Held, Open, crosses_of
+from rankone.live.fold.policy_events import POLICY_EVENTS, note_shown, sort_outcomes
 from rankone.live.fold.unknown_policy import policy_of
 from rankone.live.journal.events import (
     AT,
@@ -71,30 +70,16 @@ class Fold(FoldFacts):
     """The state of one experiment. `marks` are the rare events of the whole journal, known before it is read."""
 
     def __init__(self, marks: Events, with_policy: bool = True) -> None:
-        self.seq, self.at, self.chain = 0, 0, b""
-        self.began = int(marks.numbers[0, AT]) if len(marks) else 0  # when it was created
-        self.decisions = 0  # asked so far; the next decision's number
-        self.tallies = np.zeros(max(Kind) + 1, np.int64)  # events by kind
-        self.fillers, self.learned, self.expired = 0, 0, 0  # decisions; outcomes that count; those by silence
-        self.voided_by_age = 0
-        self.faults = 0  # decisions whose probabilities were none: no statement rests on them
-        self.clock_ahead = 0  # of the journal over the machine's clock, in microseconds, when last noted
-        self.clock_jumped = 0  # ahead, the journal with the machine's clock, in microseconds, the last time
-        self.open: dict[int, Open] = {}  # oldest first
-        self.held: dict[int, Held] = {}
-        self.due: deque[int] = deque()  # with a window: decisions in the order theirs end; the first is always open
-        self.stopped: dict[str, Any] | None = None
-        self.resumed: str | None = None  # why it experiments again although nobody resumed it
-        self.eras: list[str] = []  # why each began
-        self.alarms: list[dict[str, Any]] = []  # that rang (`rankone.live.commit.alarms`)
-        self.learned_before = 0  # the last restart: outcomes that count
-        self.forbidden: list[list[int]] = []  # a level of each factor, -1: any; all that fits is never shown
+        self.seq = self.at = self.decisions = self.fillers = self.learned = self.learned_before = self.expired = 0
+        self.voided_by_age = self.faults = self.clock_ahead = self.clock_jumped = 0
+        self.began = int(marks.numbers[0, AT]) if len(marks) else 0
+        self.tallies = np.zeros(max(Kind) + 1, np.int64)
+        self.chain, self.open, self.held, self.due, self.wanted = b"", {}, {}, deque(), {}
+        self.stopped = self.resumed = self.state = None
+        self.eras, self.alarms, self.forbidden, self.archives = [], [], [], []
         self.exclusions = Exclusions(marks)
-        self.wanted: dict[int, dict[str, Any]] = {}  # exclusions that are not carried out yet, by their event
-        self.archives: list[dict[str, Any]] = []  # what each moved to a file, see `rankone.live.operate.archive`
         starts = marks.numbers[np.isin(marks.numbers[:, KIND], ERAS), SEQ]
         self._last_era = int(starts.max()) if with_policy and len(starts) else 2**62
-        self.state: Any = None
 
     def runs_at(self, seq: int) -> bool:
         """Return whether the policy is replayed over an event: its last era has begun there."""
@@ -127,9 +112,9 @@ class Fold(FoldFacts):
             asks = kinds == _ASK
             shown = events.shown(len(self.factors))[asks]
             np.add.at(self.asked, tuple(shown.T), 1)
-            for place in asks.nonzero()[0].tolist():
-                if events.texts[place].note is not None:
-                    note = events.texts[place].details()
+            for index in asks.nonzero()[0].tolist():
+                if events.texts[index].note is not None:
+                    note = events.texts[index].details()
                     self.segments.ignored.update(note.get("ignored", ()))
                     self.faults += "fault" in note
             if segments is not None:
@@ -160,14 +145,14 @@ class Fold(FoldFacts):
             return None
         if self.segments.attributes is None:
             self.segments.rest_unsaid(self.asked, self.pulls, self.clicks)
-        found = np.array([self.segments.number(text) for text in said], np.int64)
+        result = np.array([self.segments.number(text) for text in said], np.int64)
         asks = events.numbers[:, KIND] == _ASK
-        asked = dict(zip(events.numbers[asks, DECISION].tolist(), found[asks].tolist(), strict=True))
-        for place in (~asks).nonzero()[0].tolist():
-            decision = int(events.numbers[place, DECISION])
+        asked = dict(zip(events.numbers[asks, DECISION].tolist(), result[asks].tolist(), strict=True))
+        for index in (~asks).nonzero()[0].tolist():
+            decision = int(events.numbers[index, DECISION])
             opened = self.open.get(decision)
-            found[place] = asked.get(decision, UNSAID) if opened is None else opened.segment
-        return found
+            result[index] = asked.get(decision, UNSAID) if opened is None else opened.segment
+        return result
 
     def _learn(self, events: Events, segments: Ints | None) -> None:
         counted, taken = self.exclusions.sift(events, _LEARNED[events.numbers[:, KIND]])
@@ -180,11 +165,11 @@ class Fold(FoldFacts):
         np.add.at(self.pulls, tuple(shown.T), 1)
         np.add.at(self.clicks, tuple(shown.T), outcomes[:, VALUE])
         if len(outcomes):
-            hidden = self.exclusions.hidden(events, counted, self.weighing.sizes)
+            hidden = self.exclusions.hidden(events, counted, self.evidence.sizes)
             crosses = crosses_of(events, outcomes[:, DECISION].tolist(), self.open)
             drawn = sum(tag >= 0 or cross is not None for tag, cross in zip(outcomes[:, TAG], crosses, strict=True))
             whose = None if segments is None else segments[counted]
-            self.weighing.weigh(shown, outcomes[:, VALUE], crosses, hidden, int(drawn), outcomes[:, DECISION], whose)
+            self.evidence.weigh(shown, outcomes[:, VALUE], crosses, hidden, int(drawn), outcomes[:, DECISION], whose)
             if whose is not None:
                 self.segments.count(PULLS, whose, shown)
                 self.segments.count(CLICKS, whose, shown, outcomes[:, VALUE])
@@ -196,19 +181,19 @@ class Fold(FoldFacts):
         late = self.exclusions.sift(events, clicks)[0]
         shown = events.shown(len(self.factors))[late]
         np.add.at(self.late, tuple(shown.T), 1)
-        packed = [events.texts[place].cross_chances for place in late.nonzero()[0].tolist()]
-        self.weighing.weigh_late(shown, packed, self.exclusions.hidden(events, late, self.weighing.sizes))
+        packed = [events.texts[index].cross_chances for index in late.nonzero()[0].tolist()]
+        self.evidence.weigh_late(shown, packed, self.exclusions.hidden(events, late, self.evidence.sizes))
 
     def _advance(self, events: Events, segments: Ints | None) -> None:
         """Let the policy choose and learn."""
         numbers, kinds = events.numbers, events.numbers[:, KIND]
-        what, fresh = MEANING[kinds], np.array([texts.shown is None for texts in events.texts])
+        what, fresh = POLICY_EVENTS[kinds], np.array([texts.shown is None for texts in events.texts])
         stopped = self.stopped_on()
         if stopped is not None:
             asks = what == ASK
             what[asks] = NOTHING
-            places = (fresh & asks).nonzero()[0]
-            note_shown(events, places, np.array([stopped] * len(places), np.int64), FILLER)
+            indices = (fresh & asks).nonzero()[0]
+            note_shown(events, indices, np.array([stopped] * len(indices), np.int64), FILLER)
         shown, tags = self._places[events.shown(len(self.factors)), self._each], numbers[:, TAG].copy()
         if np.count_nonzero(what != ASK):
             sort_outcomes(numbers, what, shown, tags, self.era_first)
@@ -217,10 +202,10 @@ class Fold(FoldFacts):
         if self.policy.by_segment:
             stretch = stretch._replace(context=self.segments.told_to_policy(segments, len(what)))
         # Decisions whose probabilities are not stored: new ones, and those of which the policy could not say.
-        asks = (what == ASK).nonzero()[0].tolist() if self.weighing.fits else []
-        unknown = [place for place in asks if events.texts[place].cross_chances is None]
+        asks = (what == ASK).nonzero()[0].tolist() if self.evidence.fits else []
+        unknown = [index for index in asks if events.texts[index].cross_chances is None]
         if len(unknown):
-            stretch = stretch._replace(crosses=np.empty((len(what), len(self.weighing.live))))
+            stretch = stretch._replace(crosses=np.empty((len(what), len(self.evidence.live))))
         passed = self._advance_by(stretch)
         if passed < len(what):
             raise Diverged(int(numbers[passed, SEQ]))
@@ -229,18 +214,18 @@ class Fold(FoldFacts):
         if len(chosen):
             note_shown(events, chosen, self._numbers[shown[chosen], self._each], tags[chosen])
 
-    def _note_chances(self, events: Events, places: list[int], crosses: Floats, shown: Ints) -> None:
+    def _note_chances(self, events: Events, indices: list[int], crosses: Floats, shown: Ints) -> None:
         """Write down the probabilities of decisions; where they are none, that: decisions never wait for them."""
         said = crosses[:, 0] != -1.0  # else the policy cannot say
         sound = settle_rounding(crosses) & said
-        for at, place in enumerate(places):
-            texts, cross = events.texts[place], crosses[at]
+        for at, index in enumerate(indices):
+            texts, cross = events.texts[index], crosses[at]
             if sound[at]:
-                packed = pack_cross(self.weighing.full_cross(cross), self.weighing.sizes)
-                events.texts[place] = texts._replace(chance=float(cross[shown[place, 0]]), cross_chances=packed)
+                packed = pack_cross(self.evidence.full_cross(cross), self.evidence.sizes)
+                events.texts[index] = texts._replace(chance=float(cross[shown[index, 0]]), cross_chances=packed)
             elif said[at]:
                 fault = f"probabilities from {np.min(cross):.6g} to {np.max(cross):.6g}"
-                events.texts[place] = texts._replace(note=json.dumps(texts.details() | {"fault": fault}))
+                events.texts[index] = texts._replace(note=json.dumps(texts.details() | {"fault": fault}))
 
     def _follow_decisions(self, events: Events, counts: list[int], segments: Ints | None) -> None:
         numbers, kinds = events.numbers, events.numbers[:, KIND]
@@ -255,27 +240,27 @@ class Fold(FoldFacts):
         if counts[_ASK]:
             asks = (kinds == _ASK).nonzero()[0]
             asked = zip(asks.tolist(), numbers[asks, DECISION].tolist(), strict=True)
-            still = [place for place, decision in asked if decision not in closed]  # reading a journal, few are
-            for place, (_, _, at, decision, tag, _) in zip(still, numbers[still].tolist(), strict=True):
-                texts, segment = events.texts[place], UNSAID if segments is None else int(segments[place])
+            still = [index for index, decision in asked if decision not in closed]  # reading a journal, few are
+            for index, (_, _, at, decision, tag, _) in zip(still, numbers[still].tolist(), strict=True):
+                texts, segment = events.texts[index], UNSAID if segments is None else int(segments[index])
                 self.open[decision] = Open(
                     tag, at, texts.secret or b"", texts.shown or b"", texts.token, texts.cross_chances, segment
                 )
-                if self.settings.window:
+                if self.settings.outcomes.window:
                     self.due.append(decision)
         if counts[_HOLD]:
-            for place in np.flatnonzero(kinds == _HOLD).tolist():
-                decision = int(numbers[place, DECISION])
+            for index in np.flatnonzero(kinds == _HOLD).tolist():
+                decision = int(numbers[index, DECISION])
                 if decision not in closed:
-                    texts = events.texts[place]
-                    self.held[decision] = Held(int(numbers[place, VALUE]), texts.source, texts.token)
+                    texts = events.texts[index]
+                    self.held[decision] = Held(int(numbers[index, VALUE]), texts.source, texts.token)
 
     def _apply_mark(self, mark: Events) -> None:
         kind, details = Kind(int(mark.numbers[0, KIND])), mark.texts[0].details()
         self.seq, self.at = int(mark.numbers[0, SEQ]), int(mark.numbers[0, AT])
         self.tallies[kind] += 1
         if kind is Kind.STEER:
-            self.weighing.follow(details)
+            self.evidence.follow(details)
             return
         if kind is Kind.STOP:
             self.stopped, self.resumed = details, None
@@ -297,7 +282,7 @@ class Fold(FoldFacts):
             self.segments = Segments(self.factors.sizes)
             declared = self.settings.watch.segments
             self.segments.declared = checked_declaration(declared) if declared else None
-            self.weighing = Weighing(self.settings, self.factors.each, segments=self.segments)
+            self.evidence = ExperimentEvidence(self.settings, self.factors.each, segments=self.segments)
             self._begin_era("created", [])
             return
         if "exclude" in details and not self.exclusions.known(self.seq):
@@ -321,16 +306,16 @@ class Fold(FoldFacts):
         forgets = alarm is not None and alarm["did"] == RESTART
         if forgets:
             self._forget()
-        self.weighing.begin_era(self.factors.each, self.rules, forgets, self.misfit_known)
+        self.evidence.begin_era(self.factors.each, self.rules, forgets, self.misfit_known)
         if "segments" in details:
             self._declare(as_tuples(details["segments"]))
         if "steer" in details:  # an alarm that is only told changes nothing of how decisions are drawn
-            self.weighing.follow(details["steer"])
+            self.evidence.follow(details["steer"])
         self._begin_era(details["why"], details["defeats"])
 
     def _declare(self, declared: Declaration) -> None:
         """Tell other segments apart; open decisions go with the segments of their visitors."""
-        segments = self.weighing.segments  # once what waits to be weighed was: it has the numbers of before
+        segments = self.evidence.segments  # once what waits to be weighed was: it has the numbers of before
         if segments.declared is None:
             segments.rest_unsaid(self.asked, self.pulls, self.clicks)
         numbers = segments.declare(declared)
@@ -345,7 +330,7 @@ class Fold(FoldFacts):
             counts[:] = 0
         self.prior[:] = self.late[:] = 0
         self.learned_before = self.learned
-        self.weighing.segments.forget()  # once what waits to be weighed was: it is of the time before
+        self.evidence.segments.forget()  # once what waits to be weighed was: it is of the time before
 
     def _begin_era(self, why: str, defeated: list[int]) -> None:
         """Start the policy afresh on the living levels and on all that is known of them."""
@@ -386,5 +371,5 @@ class Fold(FoldFacts):
         module = type(self.policy).__module__
         with compile_errors_explained(module):
             self.state = with_room(self.state, len(stretch.what))
-            passed: int = compiled(advance, module)(self.state, self.weighing.steering, self.rng, stretch)
+            passed: int = compiled(advance, module)(self.state, self.evidence.steering, self.rng, stretch)
         return passed

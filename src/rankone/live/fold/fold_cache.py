@@ -62,13 +62,7 @@ class CachedFold:
 
 
 class FoldCache:
-    """What one process knows of the experiments of one database.
-
-    Args:
-        storage: the connection that is used in the writer's turn.
-        reader: opens another one, to read outside it.
-        read_only: nothing is ever written.
-    """
+    """What one process knows of the experiments of one database; `reader` opens a connection outside the turn."""
 
     def __init__(
         self, storage: Storage, reader: Callable[[], contextlib.AbstractContextManager[Storage]], read_only: bool
@@ -117,24 +111,19 @@ class FoldCache:
         try:
             fold = self._read(cached)
             cached.time.seen(fold.at)
-            self._note_use(cached, fold)
+            self._cached[cached.number] = self._cached.pop(cached.number)
+            if fold.seq >= cached.measured_until:
+                size, cached.measured_until = fold.nbytes, fold.seq + _MEASURED_EVERY
+                self._bytes, cached.bytes = self._bytes + size - cached.bytes, size
             return fold
         except JournalError as error:
             cached.fold, cached.damage, cached.read_again = None, error, time.monotonic() + _READ_AGAIN
             raise
 
-    def _note_use(self, cached: CachedFold, fold: Fold) -> None:
-        self._cached[cached.number] = self._cached.pop(cached.number)
-        if fold.seq >= cached.measured_until:
-            size, cached.measured_until = fold.nbytes, fold.seq + _MEASURED_EVERY
-            self._bytes, cached.bytes = self._bytes + size - cached.bytes, size
-
     def make_room(self, involved: Container[int], let_go: Callable[[CachedFold], None]) -> None:
-        """Take folds out of memory while all together are too large, those not used for longest first.
+        """Take folds of experiments that are not `involved` out of memory while all together are too large.
 
-        Args:
-            involved: experiments that are in use.
-            let_go: is called with each that has a fold before it goes.
+        Those not used for longest go first; `let_go` is called with each that has a fold before it goes.
         """
         if self._bytes <= MOST_BYTES:
             return
@@ -171,10 +160,8 @@ class FoldCache:
         cached.whole, cached.damage, cached.measured_until = None, None, 0
         cached.fold, cached.snapshot_seq, cached.outdated = whole.fold, whole.snapshot_seq, whole.diverged is not None
         if whole.diverged is not None:
-            message = (
-                f"the policy's code changed since event {whole.diverged} was written: it starts afresh on what is known"
-            )
-            warnings.warn(RestartWarning(message), stacklevel=2)
+            changed = f"the policy's code changed since event {whole.diverged} was written"
+            warnings.warn(RestartWarning(f"{changed}: it starts afresh on what is known"), stacklevel=2)
         for seq in whole.bad:
             if not self._read_only:
-                self._storage.drop_snapshot(cached.number, seq)
+                self._storage.drop_snapshots(cached.number, "seq = {}", seq)

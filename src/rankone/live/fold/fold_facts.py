@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.segments import Segments
-from rankone.live.evidence.weighing import Weighing
-from rankone.live.factors import Factors
-from rankone.live.fold.open_decisions import Open
-from rankone.live.forbidden import living_rules
+from rankone.live.factors import Factors, living_rules
+from rankone.live.journal.events import DECISION, KIND, Events, Kind
 from rankone.live.settings import RESTART, Settings
 from rankone.numerics.arrays import Ints
 
 _BYTES, _OPEN_BYTES = 30_000, 600  # of memory besides arrays: of a fold, and of each decision that is open
 
 
+class Open(NamedTuple):
+    """A decision that waits for its outcome."""
+
+    tag: int
+    at: int
+    secret: bytes
+    shown: bytes  # the level of each factor that there was
+    token: str | None = None  # that asked
+    cross: bytes | None = None  # the probabilities of its cross
+    segment: int = -1  # of the visitor, see `rankone.live.evidence.segments`; -1: nobody said
+
+
+class Held(NamedTuple):
+    """An outcome that waits for the end of its window."""
+
+    clicked: int
+    source: str | None
+    token: str | None = None  # that told
+
+
 class FoldFacts:
     """The facts of an experiment that its journal adds up to (`rankone.live.fold.fold`)."""
 
+    seq: int  # events so far
+    at: int  # when the last one was
+    chain: bytes  # its checksum
+    began: int  # when the experiment was created
     settings: Settings
-    weighing: Weighing
+    evidence: ExperimentEvidence
     segments: Segments
     factors: Factors
     live: list[Ints]  # the numbers of the living levels of each factor
@@ -32,13 +57,26 @@ class FoldFacts:
     late: Ints  # clicks of each combination that came too late to count; since the last restart
     earlier: Ints  # all three before it, (3, *sizes)
     state: Any  # of the policy
+    decisions: int  # asked so far; the next decision's number
+    fillers: int
+    tallies: Ints  # events by kind
     open: dict[int, Open]  # decisions without an outcome, oldest first
-    stopped: dict[str, Any] | None
-    alarms: list[dict[str, Any]]  # that rang (`rankone.live.commit.alarms`)
-    archives: list[dict[str, Any]]  # what each moved to a file, see `rankone.live.operate.archive`
+    held: dict[int, Held]
+    due: deque[int]  # with a window: decisions in the order theirs end; the first is always open
     learned: int  # outcomes that count
     learned_before: int  # the last restart
+    expired: int  # outcomes that count by silence
+    voided_by_age: int
+    faults: int  # decisions whose probabilities were none: no statement rests on them
+    clock_ahead: int  # of the journal over the machine's clock, in microseconds, when last noted
+    clock_jumped: int  # ahead, the journal with the machine's clock, in microseconds, the last time
+    stopped: dict[str, Any] | None
+    resumed: str | None  # why it experiments again although nobody resumed it
+    eras: list[str]  # why each began
+    alarms: list[dict[str, Any]]  # see `rankone.live.commit.alarms`
     forbidden: list[list[int]]  # a level of each factor, -1: any; all that fits is never shown
+    wanted: dict[int, dict[str, Any]]  # exclusions that are not carried out yet, by their event
+    archives: list[dict[str, Any]]  # what each moved to a file, see `rankone.live.operate.archive`
 
     @property
     def archived(self) -> int:
@@ -49,7 +87,7 @@ class FoldFacts:
     def nbytes(self) -> int:
         """How much memory this takes, roughly."""
         counts = (self.pulls, self.clicks, self.asked, self.late, self.earlier, self.prior)
-        known = sum(array.nbytes for array in (*(self.state or ()), *counts, *self.weighing.arrays))
+        known = sum(array.nbytes for array in (*(self.state or ()), *counts, *self.evidence.arrays))
         return _BYTES + known + _OPEN_BYTES * len(self.open)
 
     @property
@@ -82,7 +120,7 @@ class FoldFacts:
 
     def since_restart(self) -> list[dict[str, Any]]:
         """Return the alarms since the last restart, and the one that caused it."""
-        restarts = [place for place, alarm in enumerate(self.alarms) if alarm["did"] == RESTART]
+        restarts = [index for index, alarm in enumerate(self.alarms) if alarm["did"] == RESTART]
         return self.alarms[restarts[-1] if restarts else 0 :]
 
     @property
@@ -95,6 +133,10 @@ class FoldFacts:
         """Whether something rang since the last restart: statements about all that time may be wrong."""
         return any(alarm["did"] != RESTART for alarm in self.since_restart())
 
+    def numbers_of(self, levels: Sequence[int]) -> list[int]:
+        """Return the numbers of a level of each factor that is counted among the living ones."""
+        return [int(live[level]) for live, level in zip(self.live, levels, strict=True)]
+
     def of_living(self, counts: Ints) -> Ints:
         """Return counts of the combinations of living levels, not to be changed."""
         return counts if self.factors.sizes == tuple(map(len, self.live)) else counts[np.ix_(*self.live)]
@@ -103,3 +145,12 @@ class FoldFacts:
     def rules(self) -> Ints:
         """What is forbidden, as the policy counts levels."""
         return living_rules(self.forbidden, self.factors)
+
+
+def crosses_of(events: Events, decisions: Iterable[int], waiting: Mapping[int, Open]) -> list[bytes | None]:
+    """Return the probabilities of decisions, made before these events (then they wait) or among them."""
+    asked = {}
+    if len(events) > 1:
+        for index in (events.numbers[:, KIND] == int(Kind.ASK)).nonzero()[0].tolist():
+            asked[int(events.numbers[index, DECISION])] = events.texts[index].cross_chances
+    return [waiting[each].cross if each in waiting else asked.get(each) for each in decisions]

@@ -6,7 +6,6 @@ Nothing here takes a lock or writes: it sees what is committed, whoever committe
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -68,9 +67,9 @@ def read_whole(storage: Storage, number: int) -> WholeJournal:
             with cycles_ignored:
                 bad: list[int] = []
                 for seq, body in storage.snapshots(number):
-                    found = from_snapshot(storage, number, seq, body)
-                    if found is not None:
-                        return WholeJournal(read_tail(storage, number, found), seq, bad, None)
+                    result = from_snapshot(storage, number, seq, body)
+                    if result is not None:
+                        return WholeJournal(read_tail(storage, number, result), seq, bad, None)
                     bad.append(seq)
                 return WholeJournal(replay(storage, number), 0, bad, None)
         except Stale:  # outcomes were excluded while it was read
@@ -90,26 +89,17 @@ def replay(storage: Journal, number: int, with_policy: bool = True) -> Fold:
 def begin(storage: Journal, number: int, with_policy: bool = True, pretended: Sequence[Row] = ()) -> Fold:
     """Return the fold of an experiment before its first event, or before the first that is still there.
 
-    `pretended` are rare events that are not written yet.
+    `pretended` are rare events that are not written yet. The rare events and the base are of one moment: an exclusion
+    in archives puts another base in the place of this one, at the same event, and whoever had the old one with the
+    exclusion would take its outcomes for left out. Each change of the base adds a rare event in the same commit.
     """
     with reading_notes():
-        marks, base = _beginning(storage, number, pretended)
+        marks, before = _marks(storage, number, pretended), -1
+        while len(marks) != before:
+            base, before = storage.base(number), len(marks)
+            marks = _marks(storage, number, pretended)
         fold = Fold(marks, with_policy)
         return fold if base is None else snapshot.load_base(fold, *base)
-
-
-def _beginning(storage: Journal, number: int, pretended: Sequence[Row]) -> tuple[Events, tuple[int, Any] | None]:
-    """Return the rare events of a journal and what it begins with, both of one moment.
-
-    An exclusion in archives puts another base in the place of this one, at the same event. Whoever had the old one with
-    the exclusion would take its outcomes for left out. Each change of the base adds a rare event in the same commit.
-    """
-    marks = _marks(storage, number, pretended)
-    while True:
-        base, before = storage.base(number), len(marks)
-        marks = _marks(storage, number, pretended)
-        if len(marks) == before:
-            return marks, base
 
 
 def read_tail(storage: Journal, number: int, fold: Fold, limit: int = _CHUNK) -> Fold:
@@ -139,12 +129,23 @@ def each_stretch(storage: Journal, number: int, fold: Fold, limit: int = _CHUNK)
 
     Raises `Stale` where they are in an archive by now.
     """
-    groups = each_checked(functools.partial(storage.tail, number), fold.seq, fold.chain, limit)
     with _moved(storage, number, fold):
-        for _, events, chain in groups:
-            fold.apply(events)
-            fold.chain = chain
+        for _, events in each_upto(storage, number, fold, 2**62, limit):
             yield events
+
+
+def each_upto(
+    storage: Journal, number: int, fold: Fold, last: int, limit: int = _CHUNK
+) -> Iterator[tuple[list[Row], Events]]:
+    """Apply the events behind those a fold has seen, up to event `last`; yield rows and events stretch by stretch."""
+
+    def tail(after: int, most: int) -> list[Row]:
+        return storage.tail(number, after, min(most, last - after)) if after < last else []
+
+    for rows, events, chain in each_checked(tail, fold.seq, fold.chain, limit):
+        fold.apply(events)
+        fold.chain = chain
+        yield rows, events
 
 
 def each_checked(
@@ -203,8 +204,8 @@ def _marks(storage: Journal, number: int, pretended: Sequence[Row] = ()) -> Even
 
 def chain_at(storage: Storage, number: int, seq: int) -> bytes | None:
     """Return the checksum of a journal behind an event; None if that does not end a commit, or is not there."""
-    found = storage.tail(number, seq - 1, 1)
-    return bytes(found[0][-1]) if found and found[0][0] == seq and found[0][-1] is not None else None
+    result = storage.tail(number, seq - 1, 1)
+    return bytes(result[0][-1]) if result and result[0][0] == seq and result[0][-1] is not None else None
 
 
 class _CyclesIgnored:

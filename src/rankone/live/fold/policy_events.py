@@ -11,19 +11,15 @@ from rankone.live.journal.events import DECISION, TAG, Events, Kind
 from rankone.numerics.arrays import Ints
 from rankone.policies.advance import ASK, LEARN, NOTHING, RECALL, VOID
 
-MEANING = np.full(max(Kind) + 1, NOTHING)  # of each kind of event
-MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = ASK, LEARN, LEARN, LEARN, VOID
+POLICY_EVENTS = np.full(max(Kind) + 1, NOTHING)  # of each kind of event
+POLICY_EVENTS[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = ASK, LEARN, LEARN, LEARN, VOID
 
 
 def sort_outcomes(numbers: Ints, what: Ints, shown: Ints, tags: Ints, era_first: int) -> None:
     """Change what outcomes mean, in place, where the policy did not choose what was shown, or chose it in another era.
 
-    Args:
-        numbers: the events.
-        what: what each means so far.
-        shown: the levels shown, as the policy counts them; -1: one that is retired.
-        tags: the tag of each decision; of outcomes that are recalled, how many they are.
-        era_first: the first decision of the era.
+    `shown` are levels as the policy counts them (-1: retired), `tags` those of the decisions; of outcomes that are
+    recalled, how many they are. `era_first` is the first decision of the era.
     """
     outcomes = what != ASK
     what[outcomes & (tags < 0)] = NOTHING  # of fillers
@@ -38,7 +34,7 @@ def sort_outcomes(numbers: Ints, what: Ints, shown: Ints, tags: Ints, era_first:
         what[known], tags[known] = RECALL, 1
 
 
-def note_shown(events: Events, places: Ints, levels: Ints, tags: Any) -> None:
+def note_shown(events: Events, indices: Ints, levels: Ints, tags: Any) -> None:
     """Write down what decisions show."""
-    events.numbers[places, TAG] = tags
-    events.show(places, levels)
+    events.numbers[indices, TAG] = tags
+    events.show(indices, levels)

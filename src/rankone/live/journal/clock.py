@@ -61,7 +61,7 @@ class JournalTime:
 
         Below zero: how far the machine's clock took the journal when it jumped ahead. A process repeats itself only
         when it finds something else, so that machines whose clocks disagree do not contradict each other with every
-        request; and where its news did not get into the journal (no `told` follows).
+        request; and where its news did not get into the journal (no `stored` follows).
         """
         known = noted if self._known is None else self._known
         changed = abs(self._ahead - known) > AHEAD
@@ -70,7 +70,7 @@ class JournalTime:
             return -self._jumped
         return self._ahead if changed and abs(self._ahead - noted) > AHEAD else None
 
-    def told(self) -> None:
+    def stored(self) -> None:
         """Take note that the news, if there was any, is in the journal."""
         if self._telling is not None:
             self._known, jumped = self._telling

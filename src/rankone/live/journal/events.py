@@ -26,7 +26,7 @@ CLOCK     the journal's time is ahead of the machine's clock (by so many microse
           with the machine's clock
 ARCHIVE   all events up to one that `note` names were moved to a file, which it names too
 (`rankone.live.operate.archive`);
-          or they were counted again, because some are excluded (`rankone.live.operate.archive_exclusion`)
+          or they were counted again, because some are excluded (`rankone.live.operate.excluding`)
 EXCLUDE   somebody wants the outcomes excluded that fit `note`: an ERA that names this event follows as soon as the
           journal was counted without them (`rankone.live.operate.excluding`)
 ========  ==============================================================================================
@@ -156,10 +156,10 @@ class Events:
             self._shown = shown_levels([texts.shown for texts in self.texts], n_factors)
         return self._shown
 
-    def show(self, places: Ints, levels: Ints) -> None:
+    def show(self, indices: Ints, levels: Ints) -> None:
         """Write down what is shown in some of them."""
-        for place, shown in zip(places.tolist(), pack_each(levels), strict=True):
-            self.texts[place] = self.texts[place]._replace(shown=shown)
+        for index, shown in zip(indices.tolist(), pack_each(levels), strict=True):
+            self.texts[index] = self.texts[index]._replace(shown=shown)
         self._shown = None
 
     def rows(self, chain: bytes) -> list[tuple[Any, ...]]:
@@ -179,11 +179,11 @@ def _checksum(before: bytes, numbers: bytes, each: Sequence[Texts]) -> bytes:
     Each value stands behind the place of its event, the place of its column and its own length.
     """
     parts = [struct.pack("<QQ", len(before), len(each)), before, numbers]
-    for place, texts in enumerate(each):
+    for index, texts in enumerate(each):
         for column, value in enumerate(texts) if texts is not NO_TEXTS else ():
             if value is not None:
                 data = _AS_BYTES[column](value)
-                parts += (_HEAD.pack(place, column, len(data)), data)
+                parts += (_HEAD.pack(index, column, len(data)), data)
     return hashlib.blake2b(b"".join(parts), digest_size=16, person=b"rankone journal").digest()
 
 
@@ -200,6 +200,10 @@ class Draft:
         self._seq += 1
         self._numbers += (self._seq, kind, self.at, decision, tag, value)
         self._texts.append(texts if self._token is None else texts._replace(token=self._token))
+
+    def mark(self, kind: Kind, note: str) -> None:
+        """Append a rare event, which is of no decision."""
+        self.add(kind, -1, texts=Texts(note=note))
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -233,7 +237,7 @@ def read_groups(rows: Sequence[tuple[Any, ...]], seq: int, chain: bytes) -> tupl
 
     Raises JournalError where the rows are not what was written.
     """
-    ends = [place + 1 for place, row in enumerate(rows) if row[-1] is not None]
+    ends = [index + 1 for index, row in enumerate(rows) if row[-1] is not None]
     try:
         events = of_rows(rows[: ends[-1]] if ends else [])
     except UNFIT:
@@ -242,12 +246,12 @@ def read_groups(rows: Sequence[tuple[Any, ...]], seq: int, chain: bytes) -> tupl
     width = len(NUMBERS) * events.numbers.itemsize
     for end in ends:
         try:
-            found = _checksum(chain, numbers[width * start : width * end], events.texts[start:end])
+            result = _checksum(chain, numbers[width * start : width * end], events.texts[start:end])
         except UNFIT:
             raise damaged(seq + start + 1) from None
-        if found != rows[end - 1][-1] or events.numbers[end - 1, SEQ] != seq + end:
+        if result != rows[end - 1][-1] or events.numbers[end - 1, SEQ] != seq + end:
             raise damaged(seq + start + 1)
-        chain, start = found, end
+        chain, start = result, end
     return events, chain
 
 
@@ -259,7 +263,7 @@ def damaged(seq: int, found: str = "a checksum that does not fit at event") -> J
 def each_mark(events: Events) -> Iterator[tuple[Events, Events | None]]:
     """Split events at marks and at STEER: yield (plain events, the mark that follows them or None)."""
     start = 0
-    for place in _SPLITS[events.numbers[:, KIND]].nonzero()[0].tolist():
-        yield events[slice(start, place)], events[slice(place, place + 1)]
-        start = place + 1
+    for index in _SPLITS[events.numbers[:, KIND]].nonzero()[0].tolist():
+        yield events[slice(start, index)], events[slice(index, index + 1)]
+        start = index + 1
     yield events[slice(start, None)] if start else events, None

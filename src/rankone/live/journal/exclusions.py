@@ -59,10 +59,10 @@ class Exclusions:
         self._before: dict[int, int] = {}
         self.taken: dict[int, int] = {}  # outcomes that each takes out
         self._fulfilled: dict[int, tuple[int, int]] = {}  # by the event that wanted it: which did, and outcomes held
-        for place in np.flatnonzero(marks.numbers[:, KIND] == _ERA).tolist():
-            note = marks.texts[place].details()
+        for index in np.flatnonzero(marks.numbers[:, KIND] == _ERA).tolist():
+            note = marks.texts[index].details()
             if "exclude" in note:
-                self._add(int(marks.numbers[place, SEQ]), note, 0)
+                self._add(int(marks.numbers[index, SEQ]), note, 0)
         # Decisions asked by tokens that are excluded further on; until then only.
         self._asked: dict[str, set[int]] = {each.token: set() for each in self._all if each.token is not None}
 
@@ -100,10 +100,10 @@ class Exclusions:
             return
         still = {exclusion.token for exclusion in self._all if exclusion.seq > seq}
         self._asked = {token: asked for token, asked in self._asked.items() if token in still}
-        for place in np.flatnonzero(events.numbers[:, KIND] == _ASK).tolist() if self._asked else ():
-            token = events.texts[place].token
+        for index in np.flatnonzero(events.numbers[:, KIND] == _ASK).tolist() if self._asked else ():
+            token = events.texts[index].token
             if token is not None and token in self._asked:
-                self._asked[token].add(int(events.numbers[place, DECISION]))
+                self._asked[token].add(int(events.numbers[index, DECISION]))
 
     def remember(self, asked: Iterable[tuple[int, str | None]]) -> None:
         """Note who asked for decisions that are open where a journal begins to be read."""
@@ -117,7 +117,7 @@ class Exclusions:
         Clicks of a level that nobody counts make the others look better than it: there, they are not compared with it.
         None: there are no such levels.
         """
-        found = None
+        result = None
         for exclusion in self._all:
             some = [
                 sum(sizes[:factor]) + level
@@ -130,9 +130,9 @@ class Exclusions:
                 earlier = events.numbers[:, DECISION] < self._before.get(exclusion.seq, 0)  # the level's were voided
                 fits |= earlier & (events.numbers[:, SEQ] > exclusion.after)
                 fits = fits[counted]
-                found = np.zeros((int(counted.sum()), sum(sizes)), bool) if found is None else found
-                found[np.ix_(fits, some)] = True
-        return found
+                result = np.zeros((int(counted.sum()), sum(sizes)), bool) if result is None else result
+                result[np.ix_(fits, some)] = True
+        return result
 
     def sift(self, events: Events, counted: Any) -> tuple[Any, dict[int, int]]:
         """Return which of the `counted` events still count, and how many each exclusion takes out."""

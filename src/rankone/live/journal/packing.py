@@ -64,14 +64,14 @@ def shown_levels(packed: Sequence[bytes | None], n_factors: int) -> npt.NDArray[
             return np.frombuffer(whole, _CELL).astype(np.int64).reshape(len(packed), n_factors)
     elif len(packed) == 1:  # the most usual: somebody asks
         return np.array([[-1] * n_factors])
-    found = np.full((len(packed), n_factors), -1)
+    result = np.full((len(packed), n_factors), -1)
     lengths = np.array([0 if data is None else len(data) for data in packed])
     for length in set(lengths[lengths > 0].tolist()):
-        places = np.flatnonzero(lengths == length)
-        known = np.frombuffer(b"".join([packed[place] or b"" for place in places.tolist()]), _CELL)
-        found[places] = 0
-        found[places, : length // _CELL.itemsize] = known.reshape(len(places), -1)
-    return found
+        indices = np.flatnonzero(lengths == length)
+        known = np.frombuffer(b"".join([packed[index] or b"" for index in indices.tolist()]), _CELL)
+        result[indices] = 0
+        result[indices, : length // _CELL.itemsize] = known.reshape(len(indices), -1)
+    return result
 
 
 def pack_cross(chances: npt.NDArray[np.floating], sizes: Sequence[int]) -> bytes:
@@ -120,21 +120,21 @@ def unpack_crosses(
     """
     head, levels = _cross_head(tuple(sizes)), sum(sizes)
     size = len(head) + _CHANCE.itemsize * levels
-    found = np.zeros((len(packed), levels))
+    result = np.zeros((len(packed), levels))
     known = np.array([data is not None for data in packed], bool)
     usual = [
-        place
-        for place, data in enumerate(packed)
+        index
+        for index, data in enumerate(packed)
         if data is not None and len(data) == size and data[: len(head)] == head
     ]
     if usual:
-        joined = np.frombuffer(b"".join([packed[place] or b"" for place in usual]), np.uint8).reshape(len(usual), size)
-        found[usual] = np.ascontiguousarray(joined[:, len(head) :]).view(_CHANCE)
+        joined = np.frombuffer(b"".join([packed[index] or b"" for index in usual]), np.uint8).reshape(len(usual), size)
+        result[usual] = np.ascontiguousarray(joined[:, len(head) :]).view(_CHANCE)
     if len(usual) < np.count_nonzero(known):
         starts = np.concatenate([[0], np.cumsum(sizes)]).tolist()
-        for place in set(np.flatnonzero(known).tolist()) - set(usual):
-            before, chances = _read_cross(packed[place] or b"")
+        for index in set(np.flatnonzero(known).tolist()) - set(usual):
+            before, chances = _read_cross(packed[index] or b"")
             for first, part in zip(starts, np.split(chances, np.cumsum(before)[:-1]), strict=False):
-                found[place, first : first + len(part)] = part
-            found[place, starts[len(before) : -1]] = 1.0
-    return found, known
+                result[index, first : first + len(part)] = part
+            result[index, starts[len(before) : -1]] = 1.0
+    return result, known

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import json
+import operator
 import re
 import time
+from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ from rankone.live.database import Database
 from rankone.live.fold import snapshot
 from rankone.live.fold.fold import Diverged, Fold
 from rankone.live.fold.fold_cache import CachedFold
-from rankone.live.fold.journal_reading import Journal, begin, chain_at, each_checked
+from rankone.live.fold.journal_reading import Journal, begin, chain_at, each_upto
 from rankone.live.journal.events import (
     AT,
     DECISION,
@@ -46,12 +47,10 @@ from rankone.live.journal.events import (
     Draft,
     Events,
     Kind,
-    Texts,
     of_rows,
 )
 from rankone.live.journal.exclusions import check_carried_out
 from rankone.live.operate.archive_files import ArchiveFile, leads, write_rows
-from rankone.live.settings import Settings
 from rankone.live.storage import Storage
 from rankone.live.storage.driver import Row
 from rankone.specs import is_number
@@ -101,20 +100,16 @@ def archive(database: Database, name: str, to: str | Path, older_than: float) ->
             sync_folder(folder.absolute().parent)  # or a power cut could take away the folder with the files in it
     except OSError as error:
         raise InputError(f"a folder for archives at {folder}", error.strerror or str(error), "name another") from error
-    of = database.transactions.enter(name, _never)
+    of = database.transactions.enter(name)
     until = of.time.now() - max(1, round(older_than * 1e6))  # once: what is written meanwhile, by this too, is younger
     sweep(database, number)
     database.transactions.look(of, lambda fold: check_carried_out(fold.wanted))
     while True:
-        found = _archive_some(database, of, name, folder, until)
-        if found is None:
+        result = _archive_some(database, of, name, folder, until)
+        if result is None:
             return
-        yield found
+        yield result
         sweep(database, number)
-
-
-def _never() -> Settings:
-    raise AssertionError("an experiment that was there is gone")
 
 
 def _archive_some(database: Database, of: CachedFold, name: str, folder: Path, until: int) -> Archived | None:
@@ -136,18 +131,13 @@ def _archive_some(database: Database, of: CachedFold, name: str, folder: Path, u
         if all(row[KIND] in MARKS for row in part.rows):  # which stay: an earlier archive, for example
             return None
         kept = kept_rows([*storage.upto(number, before), *part.rows], part.fold.open)
-    part.fold.weighing.check_sound()
+    part.fold.evidence.check_sound()
     path = folder / _file_name(name, number, before + 1, last)
     written = write_rows(path, part.rows, before, part.chain_before)
     body = snapshot.save(part.fold)
     note = {"first": before + 1, "upto": last, "since": part.rows[0][AT], "until": part.fold.at, **part.totals}
-    note |= {
-        "file": path.name,
-        "bytes": written.size,
-        "digest": written.digest,
-        "base": snapshot.digest(body),
-        "kept": checksum(kept),
-    }
+    note |= {"file": path.name, "bytes": written.size, "digest": written.digest}
+    note |= {"base": snapshot.digest(body), "kept": checksum(kept)}
 
     def plan(fold: Fold, draft: Draft) -> None:
         storage = database.transactions.storage
@@ -155,11 +145,9 @@ def _archive_some(database: Database, of: CachedFold, name: str, folder: Path, u
             raise _overtaken(name)
         check_carried_out(fold.wanted)
         if len(fold.eras) != eras:
-            got = "one that was changed meanwhile"
-            raise InputError(
-                f"experiment '{name}' as it was when this archive began", got, "start again: nothing was moved"
-            )
-        draft.add(Kind.ARCHIVE, -1, texts=Texts(note=json.dumps(note)))
+            expected = f"experiment '{name}' as it was when this archive began"
+            raise InputError(expected, "one that was changed meanwhile", "start again: nothing was moved")
+        draft.mark(Kind.ARCHIVE, json.dumps(note))
         storage.put_base(number, last, body)
 
     try:
@@ -216,7 +204,7 @@ class _Part:
     fold: Fold
     rows: list[Row]
     chain_before: bytes
-    totals: dict[str, int]
+    totals: Counter[str]
 
 
 def count_eras(storage: Storage, number: int) -> int:
@@ -224,22 +212,17 @@ def count_eras(storage: Storage, number: int) -> int:
     return int(np.isin(of_rows(storage.marks(number)).numbers[:, KIND], ERAS).sum())
 
 
-def _read(storage: Storage, number: int, last: int) -> _Part:
+def _read(storage: Storage, number: int, last: int, with_policy: bool = True) -> _Part:
     """Read and check the events up to `last`, and fold them."""
     try:
-        return _read_part(storage, number, last)
+        fold = begin(storage, number, with_policy)
+        part = _Part(fold, [], fold.chain, Counter(decisions=0, outcomes=0, clicks=0, simulated=0))
+        for rows, events in each_upto(storage, number, fold, last):
+            part.rows += rows
+            part.totals.update(_totals(events))
+        return part
     except Diverged:  # the policy starts afresh when it is next used, be it before or after this
-        return _read_part(storage, number, last, with_policy=False)
-
-
-def _read_part(storage: Storage, number: int, last: int, with_policy: bool = True) -> _Part:
-    fold = begin(storage, number, with_policy)
-    part = _Part(fold, [], fold.chain, dict.fromkeys(("decisions", "outcomes", "clicks", "simulated"), 0))
-    for rows, events in _each_upto(storage, number, fold, last):
-        part.rows += rows
-        for what, count in _totals(events).items():
-            part.totals[what] += count
-    return part
+        return _read(storage, number, last, with_policy=False)
 
 
 def fold_upto(
@@ -247,21 +230,9 @@ def fold_upto(
 ) -> Fold:
     """Fold a journal from where it begins to event `last`, with rare events that are only `pretended`."""
     fold = begin(storage, number, with_policy, pretended)
-    for _ in _each_upto(storage, number, fold, last):
+    for _ in each_upto(storage, number, fold, last):
         pass  # each is folded as it comes
     return fold
-
-
-def _each_upto(storage: Journal, number: int, fold: Fold, last: int) -> Iterator[tuple[list[Row], Events]]:
-    """Apply the events behind those a fold has seen, up to event `last`, and yield them stretch by stretch."""
-
-    def tail(after: int, limit: int) -> list[Row]:
-        return storage.tail(number, after, min(limit, last - after)) if after < last else []
-
-    for rows, events, chain in each_checked(tail, fold.seq, fold.chain):
-        fold.apply(events)
-        fold.chain = chain
-        yield rows, events
 
 
 def _totals(events: Events) -> dict[str, int]:
@@ -272,7 +243,7 @@ def _totals(events: Events) -> dict[str, int]:
         "decisions": len(asked),
         "outcomes": int(learned.sum()),
         "clicks": int(events.numbers[learned, VALUE].sum()),
-        "simulated": sum(events.texts[place].source == SIMULATED for place in asked),
+        "simulated": sum(events.texts[index].source == SIMULATED for index in asked),
     }
 
 
@@ -295,15 +266,10 @@ def sweep(database: Database, number: int) -> int:
             gone = [seq for seq, kind, decision in heads if not _stays(kind, decision, still)]
             if gone:
                 began = time.monotonic()
-                database.use(functools.partial(_remove, number, gone))
+                database.use(operator.methodcaller("remove", number, gone))
                 time.sleep(_PAUSE * (time.monotonic() - began))
             after, swept = heads[-1][0], swept + len(gone)
     return swept
-
-
-def _remove(number: int, events: Sequence[int], storage: Storage) -> None:
-    with storage.transaction([number]):
-        storage.remove(number, events)
 
 
 def _stays(kind: int, decision: int, still_open: Container[int]) -> bool:
@@ -339,8 +305,8 @@ def archive_notes(storage: Storage, number: int) -> list[dict[str, Any]]:
     """Return what the journal says of its archives, oldest first; of the last one, what it was counted as last."""
     marks = of_rows(storage.marks(number))
     notes: list[dict[str, Any]] = []
-    for place in np.flatnonzero(marks.numbers[:, KIND] == Kind.ARCHIVE).tolist():
-        note = marks.texts[place].details() | {"event": int(marks.numbers[place, SEQ])}
+    for index in np.flatnonzero(marks.numbers[:, KIND] == Kind.ARCHIVE).tolist():
+        note = marks.texts[index].details() | {"event": int(marks.numbers[index, SEQ])}
         if note.pop("again", False):
             notes[-1] |= note
         else:
@@ -358,9 +324,9 @@ class WithArchive:
 
     def tail(self, experiment: int, after: int, limit: int) -> list[Row]:
         """Return the events behind event `after`, oldest first, from where they are."""
-        for place, (upto, file) in enumerate(self.files):
+        for index, (upto, file) in enumerate(self.files):
             if after < upto:
-                for _, read in self.files[:place]:  # forwards: those before are not needed again
+                for _, read in self.files[:index]:  # forwards: those before are not needed again
                     read.release()
                 rows = file.tail(after, limit)
                 missing = limit - len(rows)

@@ -82,14 +82,14 @@ def write_rows(path: Path, rows: Sequence[Row], before: int, chain: bytes) -> Wr
     holds the same, as an archive leaves it that was killed, is taken as it is: other programs pack otherwise, and
     another copy of the database may name it.
     """
-    found = None
+    result = None
     if not path.exists():
         with contextlib.suppress(AlreadyThere):  # another archive was quicker
-            found = _write(path, rows, before, chain)
-    if found is None:
-        found = _take(path, before, chain, rows[-1][-1])
+            result = _write(path, rows, before, chain)
+    if result is None:
+        result = _take(path, before, chain, rows[-1][-1])
     sync_folder(path.parent)  # the name, too, must outlive a power cut
-    return found
+    return result
 
 
 def _take(path: Path, before: int, chain: bytes, last: bytes) -> Written:

@@ -63,9 +63,9 @@ def backup(db: str | Path, file: str | Path, *, over: bool = False) -> list[Posi
             raise InputError(f"a backup to replace at {file}", "something else", do)
     with _new_database(to) as part:
         sqlite_backup.copy(source, part, COMPLETE)
-        found = positions(part)
+        result = positions(part)
     _sync_name(to)
-    return found
+    return result
 
 
 def restore(
@@ -109,9 +109,9 @@ def restore(
         elif has_log(to):
             got = f"{log_of(to).name}, the rest of a database that was there"
             raise StorageError(f"nothing beside {to}", got, "move it away: it would be taken for this database's")
-        found = positions(part)
+        result = positions(part)
     _sync_name(to)
-    return found
+    return result
 
 
 @contextlib.contextmanager
@@ -141,8 +141,8 @@ def _give_way(old: Path, new: Path, over: bool) -> None:
     """Keep the database that is there under another name, if it may be replaced."""
     try:
         sqlite_backup.settle(old)
-        lost = [found for found in positions(old) if not _has(new, found)]
-        newer = ", ".join(f"'{found.experiment}' with {amount(found.events, 'event')}" for found in lost)
+        lost = [each for each in positions(old) if chain_at(new, each.experiment, each.events) != each.chain]
+        newer = ", ".join(f"'{result.experiment}' with {amount(result.events, 'event')}" for result in lost)
         got = f"one that has what the backup does not: {newer}" if lost else "one with nothing that the backup lacks"
         unread = ""
     except StorageError as error:
@@ -167,11 +167,6 @@ def _free_name(old: Path) -> Path:
     """Return the name to keep a database under: what an earlier restore kept stays."""
     names = itertools.chain([f"{old.name}.before"], (f"{old.name}.before.{number}" for number in itertools.count(2)))
     return next(kept for kept in map(old.with_name, names) if not kept.exists())
-
-
-def _has(path: Path, wanted: Position) -> bool:
-    """Return whether a database holds all that a journal holds up to a position."""
-    return chain_at(path, wanted.experiment, wanted.events) == wanted.chain
 
 
 def _sqlite(db: str | Path, tool: str) -> Path:

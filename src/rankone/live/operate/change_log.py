@@ -7,14 +7,14 @@ from typing import Any
 from rankone.live.factors import Factors
 from rankone.live.journal.events import AT, KIND, SEQ, Kind, of_rows
 from rankone.live.messages import Change
-from rankone.live.names import combination_text
 from rankone.live.settings import Settings
 from rankone.live.storage import Storage
+from rankone.wording.combinations import combination_text
 
 
 def changes_of(storage: Storage, number: int) -> list[Change]:
     """Return the changes of an experiment, oldest first."""
-    marks, found = of_rows(storage.marks(number)), []
+    marks, result = of_rows(storage.marks(number)), []
     factors = Factors({})
     for numbers, texts in zip(marks.numbers.tolist(), marks.texts, strict=True):
         note, kind = texts.details(), Kind(numbers[KIND])
@@ -22,8 +22,8 @@ def changes_of(storage: Storage, number: int) -> list[Change]:
             factors = Factors.new(Settings.of_note(note).levels)
         elif kind is Kind.ERA:
             factors = Factors.of_note(note)
-        found.append(Change(numbers[SEQ], numbers[AT] / 1e6, _what(kind, note, factors), texts.token))
-    return found
+        result.append(Change(numbers[SEQ], numbers[AT] / 1e6, _what(kind, note, factors), texts.token))
+    return result
 
 
 def _what(kind: Kind, note: dict[str, Any], factors: Factors) -> str:

@@ -6,9 +6,10 @@ All of an experiment is read as of one moment, so that a service may go on writi
 from __future__ import annotations
 
 import contextlib
-import itertools
+import datetime
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,19 +20,30 @@ from rankone.live.fold.fold import Diverged, Fold
 from rankone.live.fold.journal_reading import begin, from_snapshot, read_tail, replay
 from rankone.live.fold.unknown_policy import PolicyNotKnown
 from rankone.live.journal.packing import unpack_shown
-from rankone.live.operate.archive_checks import examine_archives
-from rankone.live.operate.findings import Finding
+from rankone.live.operate.archive import WithArchive, archive_notes, checksum, file_stem, fold_upto, kept_rows
+from rankone.live.operate.archive_files import fault_of
 from rankone.live.report.report_wording import NOT_KNOWN
 from rankone.live.storage import Storage, open_storage
 from rankone.live.storage.forks import at_work
 from rankone.live.storage.schema import MIGRATIONS
 from rankone.specs import amount
 
-_COPIED = (
-    "copied while a service wrote to it, without its -wal file: what was written last is missing; `rankone backup` "
-    "makes a whole copy"
-)
 _PATIENCE = 3600.0  # seconds for one statement: a recount of a long journal takes its time
+
+
+class Finding(NamedTuple):
+    """The result of one check."""
+
+    experiment: str  # "" for the database as a whole
+    check: str
+    ok: bool  # nothing wrong was found
+    detail: str
+    checked: bool = True  # False: it could not be checked, and the detail says why
+
+    @property
+    def verdict(self) -> str:
+        """The result in a word."""
+        return "left out" if not self.checked else "good" if self.ok else "WRONG"
 
 
 def examine(db: str | Path, archive: str | Path | None = None) -> list[Finding]:
@@ -49,11 +61,12 @@ def _examine(storage: Storage, archive: Path | None) -> Iterator[Finding]:
     try:
         yield Finding("", "schema", True, f"version {len(MIGRATIONS)}, which this program writes")
         if storage.copied_in_use:
-            yield Finding("", "copy", False, _COPIED)
+            lacks = "copied while a service wrote to it, without its -wal file: what was written last is missing"
+            yield Finding("", "copy", False, f"{lacks}; `rankone backup` makes a whole copy")
         damage = storage.damage()
-        found = "; ".join((damage or [])[:5]) or "the database finds no fault with itself"
+        known = "; ".join((damage or [])[:5]) or "the database finds no fault with itself"
         unchecked = "the database has no check of its own: it reports a damaged page when that page is read"
-        yield Finding("", "pages", not damage, unchecked if damage is None else found, checked=damage is not None)
+        yield Finding("", "pages", not damage, unchecked if damage is None else known, checked=damage is not None)
         names = storage.names()
     except RankoneError as error:
         yield Finding("", "experiments", False, str(error))
@@ -61,10 +74,11 @@ def _examine(storage: Storage, archive: Path | None) -> Iterator[Finding]:
     for name, number in names.items():
         try:
             storage.hold_still()
-            for finding in itertools.chain(
-                _examine_one(storage, name, number), examine_archives(storage, name, number, archive)
-            ):
-                yield _not_all(finding) if damage and finding.ok and finding.checked else finding
+            for finding in _examine_one(storage, name, number, archive):
+                if damage and finding.ok and finding.checked:  # wrong pages may hide more than can be checked
+                    unsure = f"{finding.detail}, as far as can be read: wrong pages may hide more"
+                    finding = finding._replace(detail=unsure, checked=False)
+                yield finding
         except RankoneError as error:
             yield Finding(name, "journal", False, str(error))
         except Exception as error:  # whatever damaged rows make of the code that reads them
@@ -73,12 +87,7 @@ def _examine(storage: Storage, archive: Path | None) -> Iterator[Finding]:
             storage.rollback()
 
 
-def _not_all(finding: Finding) -> Finding:
-    """Call nothing good that was read from wrong pages: what they hide cannot be checked."""
-    return finding._replace(detail=f"{finding.detail}, as far as can be read: wrong pages may hide more", checked=False)
-
-
-def _examine_one(storage: Storage, name: str, number: int) -> Iterator[Finding]:
+def _examine_one(storage: Storage, name: str, number: int, archive: Path | None) -> Iterator[Finding]:
     replayed, verdict = True, "every choice comes out as it was written"
     try:
         fold = replay(storage, number)
@@ -87,9 +96,9 @@ def _examine_one(storage: Storage, name: str, number: int) -> Iterator[Finding]:
         verdict = f"the policy's code changed since event {why}: it starts afresh when next used"
         if isinstance(why, PolicyNotKnown):
             verdict = f"{why.got}: {NOT_KNOWN}"
-    found = f"{amount(fold.seq, 'event')}, {amount(fold.decisions, 'decision')}, all checksums fit"
+    known = f"{amount(fold.seq, 'event')}, {amount(fold.decisions, 'decision')}, all checksums fit"
     renamed = fold.settings.name != name
-    yield Finding(name, "journal", not renamed, f"made as '{fold.settings.name}': renamed since" if renamed else found)
+    yield Finding(name, "journal", not renamed, f"made as '{fold.settings.name}': renamed since" if renamed else known)
     yield Finding(name, "replay", True, verdict, checked=replayed)
     yield _recount(storage, name, number, fold)
     for seq, body in storage.snapshots(number):
@@ -97,6 +106,7 @@ def _examine_one(storage: Storage, name: str, number: int) -> Iterator[Finding]:
             yield Finding(name, f"snapshot at event {seq}", True, "nothing to compare it with", checked=False)
         else:
             yield _compare(storage, name, number, seq, body, fold)
+    yield from _examine_archives(storage, name, number, archive)
 
 
 def _recount(storage: Storage, name: str, number: int, fold: Fold) -> Finding:
@@ -111,27 +121,74 @@ def _recount(storage: Storage, name: str, number: int, fold: Fold) -> Finding:
         cell = tuple(unpack_shown(bytes(shown), pulls.ndim))
         pulls[cell] += count
         clicks[cell] += clicked
-    _, told, clicked = fold.earlier + np.stack([fold.asked, fold.pulls, fold.clicks])
-    same = np.array_equal(pulls, told) and np.array_equal(clicks, clicked)
-    found = f"{amount(int(pulls.sum()), 'outcome')}, {amount(int(clicks.sum()), 'click')}"
-    return Finding(name, "recount", same, found + ("" if same else ", not as replayed"))
+    _, outcomes, clicked = fold.earlier + np.stack([fold.asked, fold.pulls, fold.clicks])
+    same = np.array_equal(pulls, outcomes) and np.array_equal(clicks, clicked)
+    known = f"{amount(int(pulls.sum()), 'outcome')}, {amount(int(clicks.sum()), 'click')}"
+    return Finding(name, "recount", same, known + ("" if same else ", not as replayed"))
 
 
 def _compare(storage: Storage, name: str, number: int, seq: int, body: bytes, replayed: Fold) -> Finding:
     """Compare a snapshot, moved on to the end of the journal, with the replay."""
     check = f"snapshot at event {seq}"
-    found = from_snapshot(storage, number, seq, body)
-    if found is None and snapshot.of_another_version(body):
-        detail = "made by another version of rankone: it will be set aside, the journal is read instead"
-        return Finding(name, check, True, detail, checked=False)
-    if found is None:
-        return Finding(
-            name, check, False, "damaged, or of another journal: it will be set aside, the journal is read instead"
-        )
+    known = from_snapshot(storage, number, seq, body)
+    if known is None:
+        other = snapshot.of_another_version(body)
+        why = "made by another version of rankone" if other else "damaged, or of another journal"
+        return Finding(name, check, other, f"{why}: it will be set aside, the journal is read instead", not other)
     try:
-        same = snapshot.save(read_tail(storage, number, found)) == snapshot.save(replayed)
+        same = snapshot.save(read_tail(storage, number, known)) == snapshot.save(replayed)
     except Diverged:
         same = False
-    return Finding(
-        name, check, same, "equals the replay, bit for bit" if same else "differs from the replay: delete it"
-    )
+    result = "equals the replay, bit for bit" if same else "differs from the replay: delete it"
+    return Finding(name, check, same, result)
+
+
+def _examine_archives(storage: Storage, name: str, number: int, folder: Path | None) -> Iterator[Finding]:
+    """Check what stayed of archived events and, with the folder of their files, everything about them."""
+    base, notes = storage.base(number), archive_notes(storage, number)
+    if base is None and not notes:
+        return
+    if base is None or not notes or (notes[-1]["upto"], notes[-1]["base"]) != (base[0], snapshot.digest(base[1])):
+        yield Finding(name, "archive", False, "what the journal begins with is not what its last archive left")
+        return
+    rows, begun = storage.upto(number, base[0]), begin(storage, number, with_policy=False)
+    kept = kept_rows(rows, begun.open)
+    detail = _moved_text(notes)
+    if checksum(kept) != notes[-1]["kept"]:
+        yield Finding(name, "archive", False, f"{detail}; events that stayed here are not as they were written")
+        return
+    left = len(rows) - len(kept)
+    detail += f"; {amount(left, 'event')} still to be taken out, by the next archive" if left else ""
+    yield Finding(name, "archive", True, detail)
+    if folder is None:
+        yield Finding(name, "files", True, "not looked at: pass --archive with their folder", checked=False)
+        return
+    wrong = [each for each in (fault_of(folder / note["file"], note) for note in notes) if each is not None]
+    known = f"{amount(len(notes), 'file')} as written" if not wrong else "; ".join(wrong)
+    there = {path.name for path in folder.glob(f"{file_stem(name, number)}.*.parquet")}
+    others = sorted(there - {note["file"] for note in notes})
+    if others and not wrong:
+        known += f"; not named by this journal, as what an interrupted archive leaves: {', '.join(others)}"
+    yield Finding(name, "files", not wrong, known)
+    if not wrong:
+        yield _replayed(storage, name, number, base, folder, notes[-1]["event"])
+
+
+def _moved_text(notes: list[dict[str, Any]]) -> str:
+    decisions, clicks = (sum(int(note[what]) for note in notes) for what in ("decisions", "clicks"))
+    until = datetime.datetime.fromtimestamp(notes[-1]["until"] / 1e6, datetime.UTC).isoformat(" ", "seconds")
+    moved = f"{amount(int(notes[-1]['upto']), 'event')}, {amount(decisions, 'decision')} with {amount(clicks, 'click')}"
+    return f"{moved}, up to {until}, moved to {amount(len(notes), 'file')}"
+
+
+def _replayed(storage: Storage, name: str, number: int, base: tuple[int, Any], folder: Path, event: int) -> Finding:
+    """Compare what the journal begins with with all that is in the files, played once more."""
+    try:
+        whole = WithArchive(storage, number, folder, until=event)
+        same = snapshot.save(fold_upto(whole, number, base[0])) == bytes(base[1])
+    except (Diverged, PolicyNotKnown) as why:
+        return Finding(name, "archive replay", True, f"not compared: the policy's code changed ({why})", checked=False)
+    except RankoneError as error:
+        return Finding(name, "archive replay", False, str(error))
+    result = "equals the replay of all files, bit for bit" if same else "differs from the files"
+    return Finding(name, "archive replay", same, f"what the journal begins with {result}")

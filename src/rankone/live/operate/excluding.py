@@ -1,12 +1,17 @@
 """False clicks undone: which outcomes no longer count, in the database and, where that is wanted, in archives.
 
-The experiment goes on meanwhile: what is left is counted beside it (`rankone.live.operate.refolding`), and one short
-commit writes the exclusion once that is done. Where it takes long, the journal says first what is wanted: if the
-program is killed, another one that looks after the experiment finishes it.
+Evidence depends on the order of outcomes, so some of them cannot be subtracted: all that the database has is read
+again, as if the exclusion were written behind it, while the experiment goes on. Then one short commit adds what came
+meanwhile and writes the exclusion. Where it takes long, the journal says first what is wanted: if the program is
+killed, another one that looks after the experiment finishes it.
+
+Files of archives stay as they are. They are folded once more without what is excluded, and the same commit writes the
+new base of the journal and an event ARCHIVE that names it (`again`), so `rankone doctor --archive` proves it, too.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import json
@@ -16,22 +21,111 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rankone.errors import InputError
 from rankone.live.commit import operator_events as drafts
-from rankone.live.commit.era_notes import era_note
+from rankone.live.commit.operator_events import era_note
 from rankone.live.commit.warm_up import check_compiled
 from rankone.live.database import Database
-from rankone.live.fold import fold_cache
-from rankone.live.fold.fold import Fold
+from rankone.live.fold import fold_cache, snapshot
+from rankone.live.fold.fold import Fold, Stale
 from rankone.live.fold.fold_cache import CachedFold
-from rankone.live.fold.journal_reading import Journal
-from rankone.live.journal.events import Draft, Kind, Texts
-from rankone.live.operate.archive_exclusion import Refolded, changed_meanwhile
-from rankone.live.operate.refolding import PRETENDED, Refolding
+from rankone.live.fold.journal_reading import Journal, begin, cycles_ignored, each_stretch, read_tail
+from rankone.live.journal.events import Draft, Kind
+from rankone.live.operate.archive import WithArchive, archive_notes, count_eras, fold_upto
+from rankone.live.operate.archive_files import fault_of
 from rankone.live.storage import Storage
+from rankone.live.storage.driver import Row
 
 log = logging.getLogger("rankone.live")
 _GIVEN_UP = 60_000_000  # microseconds after which another program takes up what somebody wanted
+PRETENDED = 2**60  # the number of an exclusion that is not written yet
 _NOTHING_YET = 2**61  # the first decision that fits, where the time from which on they do is still to come
+
+
+def pretended(fits: Mapping[str, Any]) -> list[Row]:
+    """Return the event of an exclusion that is not written yet: all that there is was asked before it."""
+    draft = Draft(PRETENDED - 1, 0)
+    draft.mark(Kind.ERA, json.dumps({"exclude": dict(fits), "asked": PRETENDED}))
+    return draft.take().rows(b"")
+
+
+class Refolding:
+    """The fold of a journal without what `fits`; `archived` is that of its archives (None: all there counts)."""
+
+    def __init__(self, database: Database, number: int, fits: Mapping[str, Any], archived: Fold | None = None) -> None:
+        self._database, self._number, self._fits = database, number, fits
+        self._outdated = False
+        with database.reader() as storage:
+            self.fold = archived or begin(storage, number, pretended=pretended(fits))
+        self._base = self.fold.seq
+
+    def read_on(self) -> bool:
+        """Read what the journal has by now; return False where all has to begin again."""
+        with contextlib.suppress(Stale), self._database.reader() as storage, cycles_ignored:
+            if not self._outdated:
+                read_tail(storage, self._number, self.fold, fold_cache.SHORT)
+                return True
+        return False
+
+    def catch_up(self, storage: Storage, fits: Mapping[str, Any]) -> bool:
+        """Read what came since, in the writer's turn; return False where that is too much for it, or in vain.
+
+        In vain: a time has passed since so that something else `fits`, some events were archived with all that they
+        count, something else was excluded, or the exclusion was written onto this once and the database undid it.
+        """
+        if self._outdated or fits != self._fits or storage.base_seq(self._number) != self._base:
+            self._outdated = True
+            return False
+        try:
+            for stretch, _ in enumerate(each_stretch(storage, self._number, self.fold, fold_cache.SHORT)):
+                if stretch:
+                    return False
+        except Stale:
+            self._outdated = True
+            return False
+        self._outdated = True  # the exclusion is written onto it now
+        return True
+
+
+class Refolded:
+    """What is known where a journal begins, without what an exclusion takes out of the archives in a folder.
+
+    `fits` tells, from all of the journal, which outcomes are excluded, as the journal keeps it.
+    """
+
+    def __init__(
+        self, database: Database, number: int, folder: str | Path, fits: Callable[[Journal], Mapping[str, Any]]
+    ) -> None:
+        self._number = number
+        with database.reader() as storage:
+            for note in archive_notes(storage, self._number):
+                fault = fault_of(Path(folder) / note["file"], note)
+                if fault is not None:
+                    do = "nothing was changed: name the folder that `rankone archive` wrote to"
+                    raise InputError(f"all archives of the experiment in {folder}", fault, do)
+            whole = WithArchive(storage, self._number, Path(folder))
+            self.fits = dict(fits(whole))
+            self.times = {what: self.fits[what] for what in ("first", "last") if what in self.fits}
+            self._eras, self._upto = count_eras(storage, self._number), storage.base_seq(self._number)
+            self.fold = fold_upto(whole, self._number, self._upto, pretended=pretended(self.fits))
+        self.fold.evidence.check_sound()
+
+    def begin(self, storage: Storage, fold: Fold, draft: Draft) -> None:
+        """Let the journal begin with this, once the exclusion is the last event of a draft."""
+        if storage.base_seq(self._number) != self._upto or len(fold.eras) != self._eras:
+            raise changed_meanwhile()
+        base = copy.deepcopy(self.fold)  # the database may undo this, and then it is tried again
+        base.exclusions.taken[fold.seq + len(draft)] = base.exclusions.taken.pop(PRETENDED)
+        body = snapshot.save(base)
+        storage.put_base(self._number, self._upto, body)
+        note = {"upto": self._upto, "again": True, "base": snapshot.digest(body)}
+        draft.mark(Kind.ARCHIVE, json.dumps(note))
+
+
+def changed_meanwhile() -> InputError:
+    """Return the error of an exclusion that did not see all archives."""
+    got = "one that was archived or changed meanwhile"
+    return InputError("the experiment as it was when this began", got, "nothing was excluded: try again")
 
 
 class Unwanted(NamedTuple):
@@ -56,8 +150,8 @@ class Unwanted(NamedTuple):
         if "until" in self.times and self.times["until"] <= fold.at:
             last = journal.decision_at(number, self.times["until"]) - 1
         given: dict[str, Any] = {"source": self.source, "token": self.token, "levels": self.levels}
-        found = drafts.exclusion_fits(fold, **given, first=first, last=last)
-        return found if found or not self.times else {"first": 0}
+        result = drafts.exclusion_fits(fold, **given, first=first, last=last)
+        return result if result or not self.times else {"first": 0}
 
     @property
     def only_prior(self) -> bool:
@@ -90,12 +184,12 @@ def exclude_outcomes(
         return archives is not None and fold.archived > 0
 
     def fits(fold: Fold) -> Mapping[str, Any]:
-        found = unwanted.fits(fold, storage, of.number)
+        result = unwanted.fits(fold, storage, of.number)
         if refolded is not None:  # the files have the first decisions
-            found |= {what: max(found[what], first) for what, first in refolded.times.items() if what in found}
-        if archives is not None and found and (fold.archived if refolded is None else found != refolded.fits):
+            result |= {what: max(result[what], first) for what, first in refolded.times.items() if what in result}
+        if archives is not None and result and (fold.archived if refolded is None else result != refolded.fits):
             raise changed_meanwhile()
-        return found
+        return result
 
     def whole_fits(whole: Journal) -> Mapping[str, Any]:
         return transactions.look(of, lambda fold: unwanted.fits(fold, whole, of.number))
@@ -118,7 +212,7 @@ def _want(job: _Job, fold: Fold, draft: Draft) -> _Job:
         return job
     fits = {"last": fold.decisions - 1, **job.fits(fold)}  # what is asked from now on is nobody's wish
     note = {"exclude": fits, "why": job.why, "prior": job.prior}
-    draft.add(Kind.EXCLUDE, -1, texts=Texts(note=json.dumps(note)))
+    draft.mark(Kind.EXCLUDE, json.dumps(note))
     return _job_of(fold.seq + 1, note | {"token": job.by})
 
 
@@ -129,7 +223,7 @@ def _job_of(wanted: int, note: Mapping[str, Any]) -> _Job:
 
 def rests_for(of: CachedFold, fold: Fold) -> float:
     """Return for how many seconds no window ends and no interrupted exclusion has to be finished."""
-    ends = [fold.open[fold.due[0]].at + fold.settings.window_micros] if fold.due else []
+    ends = [fold.open[fold.due[0]].at + fold.settings.outcomes.window_micros] if fold.due else []
     return (min([*ends, *_given_up(of, fold).values()], default=math.inf) - of.time.now()) / 1e6
 
 

@@ -71,8 +71,8 @@ def decisions_table(
             asks.append(_asks(events, factors))
             outcomes.append(_outcomes(events, fold))
     # A late outcome replaces the expiry or the void that it follows.
-    told = pl.concat(outcomes).group_by("number", maintain_order=True)
-    last = told.agg(pl.exclude("reward").last(), pl.col("reward").drop_nulls().last())
+    each = pl.concat(outcomes).group_by("number", maintain_order=True)
+    last = each.agg(pl.exclude("reward").last(), pl.col("reward").drop_nulls().last())
     table = pl.concat(asks).join(last, on="number", how="left", maintain_order="left")
     return table.select(
         "id",
@@ -113,7 +113,7 @@ def _levels(factors: Factors) -> list[pl.Expr]:
     """Return the columns of what was shown."""
     import polars as pl
 
-    columns = [f"factor {place}" for place in range(len(factors))]
+    columns = [f"factor {index}" for index in range(len(factors))]
     taken = {"id", "number", "filler", *_MORE}  # a factor may have the name of another column
     return [
         pl.lit(pl.Series(levels.names, dtype=pl.String))
@@ -162,7 +162,7 @@ def _asks(events: Events, n_factors: int) -> pl.DataFrame:
     import polars as pl
 
     asked = np.flatnonzero(events.numbers[:, KIND] == Kind.ASK)
-    numbers, texts = events.numbers[asked], [events.texts[place] for place in asked.tolist()]
+    numbers, texts = events.numbers[asked], [events.texts[index] for index in asked.tolist()]
     ids = [
         f"{number}-{(text.secret or b'').hex()}"
         for number, text in zip(numbers[:, DECISION].tolist(), texts, strict=True)
@@ -186,15 +186,15 @@ def _asks(events: Events, n_factors: int) -> pl.DataFrame:
 def _outcomes(events: Events, fold: Fold) -> pl.DataFrame:
     import polars as pl
 
-    told = np.isin(events.numbers[:, KIND], OUTCOMES)
-    numbers = events.numbers[told]
+    chosen = np.isin(events.numbers[:, KIND], OUTCOMES)
+    numbers = events.numbers[chosen]
     kinds = [_OUTCOME[Kind(kind)] for kind in numbers[:, KIND].tolist()]
     columns = {
         "number": numbers[:, DECISION],
         "outcome": pl.Series(kinds, dtype=pl.String),
         "clicked": numbers[:, VALUE] == 1,
-        "learned": fold.counted(events)[told],
+        "learned": fold.counted(events)[chosen],
     }
-    rewards = [events.texts[place].details().get("reward") for place in np.flatnonzero(told).tolist()]
+    rewards = [events.texts[index].details().get("reward") for index in np.flatnonzero(chosen).tolist()]
     columns["reward"] = pl.Series(rewards, dtype=pl.Float64)
     return pl.DataFrame(columns | {"outcome_at": numbers[:, AT]})

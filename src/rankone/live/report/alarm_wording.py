@@ -5,14 +5,15 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING
 
-from rankone.live.names import combination_text
+from rankone.wording.combinations import combination_text
 from rankone.wording.numbers import percent
 
 if TYPE_CHECKING:
     from rankone.live.report.report import Alarm, Report
 
 ALARM_ERROR = 0.05  # of all alarms of a kind together
-_ALIKE = "each level changes clicks by the same factor whatever it is shown with, at all times,"
+PRODUCT = "each level changes clicks by the same factor whatever it is shown with at all times"
+COME_BACK = "outcomes of all levels come back alike"
 
 
 def alarm_texts(report: Report, come_back: str) -> list[str]:
@@ -31,7 +32,7 @@ def _alarm_text(come_back: str, alarm: Alarm) -> str:
     said = _changed(alarm, levels, noticed) if alarm.what == "change" else _no_product(alarm, levels, noticed)
     # Two levels beside one of the only other factor need no product: nothing else was beside them.
     alone = alarm.what == "change" and alarm.beside is not None and len(alarm.led) == 2
-    untouched = "levels keep their ratios" if alone else _ALIKE
+    untouched = "levels keep their ratios" if alone else PRODUCT
     false = f"such an alarm rings with probability at most {ALARM_ERROR:g}, over all eras together"
     where = f"Where {untouched} and {come_back}"
     return f"{said}. {where}, {false}, however the click rate of the whole site moves."

@@ -15,21 +15,20 @@ from rankone.evidence.steering import comparisons, margin_ratio_of_each
 from rankone.live.evidence.ratios import NO_BOUND, Ratio, ratio_of
 from rankone.live.factors import margins
 from rankone.live.fold.fold import Fold
-from rankone.live.forbidden import forbids
 from rankone.live.report.report import Shortfall
 from rankone.live.report.report_wording import TRAFFIC_ERROR
 from rankone.live.verdict.lateness import late_levels
 from rankone.live.verdict.verdict import Verdict
-from rankone.numerics.arrays import Floats
+from rankone.numerics.arrays import Floats, Ints
 from rankone.wording.ratios import APART, BEATEN, UNLIKE
 
 
 class Compared(NamedTuple):
     """A ratio with an interval. None: nothing is known yet; ``high`` None: no bound yet."""
 
-    ratio: float | None
-    low: float
-    high: float | None
+    ratio: float | None = None
+    low: float = 0.0
+    high: float | None = None
     why: str = ""  # nothing is said, if that is not for want of data
 
 
@@ -45,65 +44,57 @@ def against_leader(fold: Fold, state: Verdict, alike: bool) -> list[list[Compare
     to beat a level, or there is a winner, the interval is cut at the leader: that rests on those statements, which have
     the error for themselves. So none is wrong unless one of the three is.
     """
-    weighing, found = fold.weighing, state.standing
-    if found is None or not state.leads:
+    evidence, standing, claims = fold.evidence, state.standing, fold.evidence.claims
+    if standing is None or not state.leads:
         return None
-    claims, rules = weighing.claims, fold.rules
-    each = claims.interval_error
-    won, enough = state.doubt <= claims.error, state.enough <= claims.error
-    spared = margin_ratio_of_each(fold.settings.stopping.margin, len(fold.factors))
-    sides: list[list[Compared]] = []
-    most = 1.0 if won else spared if enough else math.inf  # so the verdict says
-    for factor, (leader, levels) in enumerate(zip(state.leaders, weighing.levels_of_each(), strict=True)):
-        best, beside = int(levels[leader]), list(state.leaders)
-        proof = weighing.stated.proof[best, levels]
-        sides.append([])
-        for place in range(len(levels)):
-            beside[factor] = place
-            if not alike and place != leader:
-                sides[-1].append(Compared(None, 0.0, None, UNLIKE))
-                continue
-            if len(rules) and forbids(rules, beside):
-                sides[-1].append(Compared(None, 0.0, None, APART))
-                continue
-            beaten = proof[place] >= claims.beaten_bar
-            if place != leader and not won and not beaten and state.doubts[factor][place] <= claims.error:
-                by = int(np.argmax(weighing.stated.proof[levels, levels[place]]))
-                by_name = fold.factors.each[factor].names_living()[by]
-                sides[-1].append(Compared(None, 0.0, None, f"beaten by '{by_name}'"))
-                continue
-            if not found.compared[factor][place]:
-                sides[-1].append(Compared(None, 0.0, None, BEATEN if beaten else ""))
-                continue
-            bound = 1.0 if beaten else most
-            sides[-1].append(_cut(_ratio(weighing.clicked, found.scores[factor], levels, place, leader, each), bound))
-    return sides
+    proof, clicked, won = evidence.stated.proof, evidence.clicked, state.doubt <= claims.error
+    most = 1.0 if won else math.inf  # so the verdict says
+    if not won and state.enough <= claims.error:
+        most = margin_ratio_of_each(fold.settings.stopping.margin, len(fold.factors))
+
+    def compared(factor: int, levels: Ints, level: int) -> Compared:
+        leader = state.leaders[factor]
+        if not alike and level != leader:
+            return Compared(why=UNLIKE)
+        if not evidence.allowed.allows([*state.leaders[:factor], level, *state.leaders[factor + 1 :]]):
+            return Compared(why=APART)
+        beaten = bool(proof[levels[leader], levels[level]] >= claims.beaten_bar)
+        if level != leader and not won and not beaten and state.doubts[factor][level] <= claims.error:
+            by = int(np.argmax(proof[levels, levels[level]]))
+            return Compared(why=f"beaten by '{fold.factors.each[factor].names_living()[by]}'")
+        if not standing.compared[factor][level]:
+            return Compared(why=BEATEN if beaten else "")
+        ratio = _ratio(clicked, standing.scores[factor], levels, level, leader, claims.interval_error)
+        return _cut(ratio, 1.0 if beaten else most)
+
+    each = enumerate(evidence.levels_of_each())
+    return [[compared(factor, levels, level) for level in range(len(levels))] for factor, levels in each]
 
 
 def against_control(fold: Fold, state: Verdict, alike: bool) -> Compared | None:
     """Return what leads against the control; None: there is none, or outcomes do not come back `alike`.
 
-    Its ratio is the product of those of its levels, by the product model. Each level's ratio to
-    the control's is charged its part of the error, since any of them may come to lead.
+    Its ratio is the product of those of its levels, by the product model. Each level's ratio to the control's is
+    charged its part of the error, since any of them may come to lead.
     """
-    weighing, standing = fold.weighing, state.standing
+    evidence, standing = fold.evidence, state.standing
     if fold.settings.control is None or standing is None or not alike:
         return None
-    held = weighing.steering.control
+    held = evidence.steering.control
     if not state.leads or not all(known[level] for known, level in zip(standing.compared, held, strict=True)):
-        return Compared(None, 0.0, None)
-    each = weighing.error / max(1, sum(weighing.sizes) - len(weighing.sizes))
-    found = [
-        _ratio(weighing.clicked, scores, levels, leader, level, each)
+        return Compared()
+    each = evidence.error / max(1, sum(evidence.sizes) - len(evidence.sizes))
+    result = [
+        _ratio(evidence.clicked, scores, levels, leader, level, each)
         for scores, levels, leader, level in zip(
-            standing.scores, weighing.levels_of_each(), state.leaders, held, strict=True
+            standing.scores, evidence.levels_of_each(), state.leaders, held, strict=True
         )
     ]
-    bounded = max(ratio.high for ratio in found) < NO_BOUND
+    bounded = max(ratio.high for ratio in result) < NO_BOUND
     return Compared(
-        math.prod(ratio.estimate for ratio in found) if bounded else None,
-        math.prod(ratio.low for ratio in found),
-        math.prod(ratio.high for ratio in found) if bounded else None,
+        math.prod(ratio.estimate for ratio in result) if bounded else None,
+        math.prod(ratio.low for ratio in result),
+        math.prod(ratio.high for ratio in result) if bounded else None,
     )
 
 
@@ -113,18 +104,18 @@ def shortfalls(fold: Fold) -> list[Shortfall]:
     The most striking one of each kind is first. The chance that there is ever one, where outcomes of all levels come
     back alike, is `TRAFFIC_ERROR` for each kind.
     """
-    weighing = fold.weighing
-    if not weighing.fits:
+    evidence = fold.evidence
+    if not evidence.fits:
         return []
-    bar = math.log(max(1, comparisons(weighing.sizes)) / TRAFFIC_ERROR)
-    proof = weighing.traffic.proof
+    bar = math.log(max(1, comparisons(evidence.sizes)) / TRAFFIC_ERROR)
+    proof = evidence.traffic.proof
     levels = sorted(range(len(proof)), key=lambda level: -proof[:, level].max())
     lost = [(level, other) for level in levels if proof[other := int(np.argmax(proof[:, level])), level] >= bar]
-    told, clicks = margins(fold.pulls) / np.maximum(margins(fold.asked), 1), margins(fold.clicks)
+    returned, clicks = margins(fold.pulls) / np.maximum(margins(fold.asked), 1), margins(fold.clicks)
     either = bar - math.log(2.0)  # the test of two levels is for both at once
-    late = [each[:2] for each in late_levels(weighing.evidence, weighing.late, either)]
+    late = [each[:2] for each in late_levels(evidence.in_time, evidence.late, either)]
     in_time = clicks / np.maximum(clicks + margins(fold.late), 1)
-    return [_shortfall(fold, *two, told) for two in lost] + [_shortfall(fold, *two, in_time, True) for two in late]
+    return [_shortfall(fold, *two, returned) for two in lost] + [_shortfall(fold, *two, in_time, True) for two in late]
 
 
 def _shortfall(fold: Fold, level: int, other: int, shares: Floats, late: bool = False) -> Shortfall:
@@ -137,8 +128,8 @@ def _ratio(evidence: Evidence, scores: Floats, levels: Any, x: int, y: int, erro
     """Return the ratio of two living levels of a factor: as estimated with all others, within its interval."""
     if x == y:
         return Ratio(1.0, 1.0, 1.0)
-    found = ratio_of(evidence, int(levels[x]), int(levels[y]), error)
-    return found._replace(estimate=min(max(math.exp(scores[x] - scores[y]), found.low), found.high))
+    result = ratio_of(evidence, int(levels[x]), int(levels[y]), error)
+    return result._replace(estimate=min(max(math.exp(scores[x] - scores[y]), result.low), result.high))
 
 
 def _cut(ratio: Ratio, most: float) -> Compared:

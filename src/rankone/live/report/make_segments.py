@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankone.live.evidence.segments import OTHERS, UNSAID, Segments
+from rankone.live.factors import Allowed
 from rankone.live.fold.fold import Fold
-from rankone.live.forbidden import Allowed
 from rankone.live.report.segment_report import SegmentLevel, SegmentReport, SegmentsReport
 from rankone.live.verdict.segment_verdict import SegmentVerdict, segment_verdict, shrunken_ratios
 from rankone.live.verdict.verdict import Verdict
@@ -24,14 +24,14 @@ def make_segments(fold: Fold, state: Verdict, alike: bool) -> SegmentsReport | N
 
     Where outcomes do not come back `alike`, or there is a fault, that is no more than counts.
     """
-    segments = fold.weighing.segments
+    segments = fold.evidence.segments
     if not (segments.texts or segments.ignored or segments.totals(OTHERS)[0]):
         return None
-    levels_of_each = fold.weighing.levels_of_each()
-    factors, sound = list(fold.factors), alike and not fold.weighing.fault
-    found = SegmentVerdict([], [False] * len(factors), [[None] * len(factors)] * len(segments.texts))
+    levels_of_each = fold.evidence.levels_of_each()
+    factors, sound = list(fold.factors), alike and not fold.evidence.fault
+    result = SegmentVerdict([], [False] * len(factors), [[None] * len(factors)] * len(segments.texts))
     if sound:
-        found = segment_verdict(segments, levels_of_each, fold.weighing.error)
+        result = segment_verdict(segments, levels_of_each, fold.evidence.error)
     names = [(factor, name) for factor, levels in fold.factors.items() for name in levels.names]
     leaders = [int(levels[leader]) for levels, leader in zip(levels_of_each, state.leaders, strict=True)]
     ratios = np.ones((len(segments.texts), len(names)))
@@ -39,15 +39,15 @@ def make_segments(fold: Fold, state: Verdict, alike: bool) -> SegmentsReport | N
     for levels, leader, scores in zip(levels_of_each, leaders, known, strict=bool(known)):
         for level, score in zip(levels.tolist(), scores - scores[levels == leader], strict=True):
             ratios[:, level] = shrunken_ratios(segments.evidence, level, leader, score)
-    allowed, each = Allowed(fold.rules, [len(levels) for levels in levels_of_each]), []
+    allowed, each = fold.evidence.allowed, []
     for number, text in enumerate(segments.texts):
         segment, (decisions, outcomes, clicks) = segment_of(text), segments.totals(number)
         weighed = bool(segments.evidence[number].logs.any())  # evidence begins anew where other segments are declared
         enough = bool(known) and weighed and clicks >= FEW_CLICKS and outcomes >= FEW_OUTCOMES
-        best = _best(allowed, ratios[number], levels_of_each, found.best[number]) if enough else []
-        proven = dict(zip(factors, found.best[number], strict=True))
-        beats = [one for one in found.statements if one.segment == number]
-        told = [(level, *names[level]) for levels in levels_of_each for level in levels.tolist()]
+        best = _best(allowed, ratios[number], levels_of_each, result.best[number]) if enough else []
+        proven = dict(zip(factors, result.best[number], strict=True))
+        beats = [one for one in result.statements if one.segment == number]
+        living = [(level, *names[level]) for levels in levels_of_each for level in levels.tolist()]
         each.append(
             SegmentReport(
                 name=segment.name,
@@ -60,14 +60,14 @@ def make_segments(fold: Fold, state: Verdict, alike: bool) -> SegmentsReport | N
                 beats=tuple((names[one.better][0], names[one.better][1], names[one.worse][1]) for one in beats),
                 levels=tuple(
                     SegmentLevel(factor, name, float(ratios[number, level]) if enough else None)
-                    for level, factor, name in told
+                    for level, factor, name in living
                 ),
             )
         )
     return SegmentsReport(
         attributes=segments.attributes or (),
-        answer=_answer(segments, state, found) if sound else "unknown",
-        depends=tuple(factor for factor, depends in zip(factors, found.depends, strict=True) if depends),
+        answer=_answer(segments, state, result) if sound else "unknown",
+        depends=tuple(factor for factor, depends in zip(factors, result.depends, strict=True) if depends),
         segments=tuple(each),
         others=_three(segments.totals(OTHERS)),
         unsaid=_three(segments.totals(UNSAID)),
@@ -81,7 +81,7 @@ def _best(allowed: Allowed, ratios: Floats, levels_of_each: Sequence[Ints], prov
         np.log(ratios[levels]) + np.where(levels == best, _PROVEN, 0.0)
         for levels, best in zip(levels_of_each, proven, strict=True)
     ]
-    return [int(levels[place]) for levels, place in zip(levels_of_each, allowed.best(scores), strict=True)]
+    return [int(levels[index]) for levels, index in zip(levels_of_each, allowed.best(scores), strict=True)]
 
 
 def _answer(segments: Segments, state: Verdict, found: SegmentVerdict) -> str:

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Self
 
-from rankone.live.report.report_wording import condition, headline, level_columns, level_table, told
-from rankone.live.report.segment_report import SegmentsReport, segment_table, segments_text
+from rankone.live.report.report_wording import condition, headline, level_columns, level_table, sentences
+from rankone.live.report.segment_report import SegmentsReport, restored, segment_table, segments_text
 from rankone.notebook import Shown
 from rankone.specs import amount
 
@@ -22,11 +22,11 @@ class LevelReport:
     share: float  # of all decisions
     outcomes: int
     clicks: int
-    rate: float | None  # click rate with the leading levels of the others; None: not known, or nobody leads
-    low: float | None  # of a rate that stays as it is, on the basis "steady"; None: no interval of the rate is known
-    high: float | None
-    in_race: bool  # could still be the best; where there are `shortfalls`, nothing says that it could not
-    doubt: float  # it is beaten at any error rate above this one
+    rate: float | None = None  # click rate with the leading levels of the others; None: not known, or nobody leads
+    low: float | None = None  # of a rate that stays as it is, on the basis "steady"; None: no interval is known
+    high: float | None = None
+    in_race: bool = False  # could still be the best; where there are `shortfalls`, nothing says that it could not
+    doubt: float = 0.0  # it is beaten at any error rate above this one
     ratio: float | None = None  # its clicks for each click of the leading level; None: not known on this basis
     ratio_low: float = 0.0  # all these intervals hold together, at all times, but for the error rate
     ratio_high: float | None = None  # None: no bound yet
@@ -143,7 +143,7 @@ class Report(Shown):
     @property
     def present_alarms(self) -> tuple[Alarm, ...]:
         """The last alarm that restarted the experiment, if there was one, and those since."""
-        restarts = [place for place, alarm in enumerate(self.alarms) if alarm.did == "restart"]
+        restarts = [index for index, alarm in enumerate(self.alarms) if alarm.did == "restart"]
         return self.alarms[restarts[-1] if restarts else 0 :]
 
     @property
@@ -154,7 +154,7 @@ class Report(Shown):
     @property
     def sentence(self) -> str:
         """What leads, how sure that is and what is still in the race, in one sentence; more where more must be said."""
-        return told(self)
+        return sentences(self)
 
     @property
     def segments_sentence(self) -> str:
@@ -175,27 +175,17 @@ class Report(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values."""
-        found = dataclasses.asdict(self) | {"headline": headline(self), "sentence": self.sentence}
+        result = dataclasses.asdict(self) | {"headline": headline(self), "sentence": self.sentence}
         if self.segments is None:
-            del found["segments"]
+            del result["segments"]
         else:
-            found["segments"]["sentence"] = self.segments_sentence
-        return found
+            result["segments"]["sentence"] = self.segments_sentence
+        return result
 
     @classmethod
-    def of_dict(cls, found: Mapping[str, Any]) -> Self:
+    def of_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return what `to_dict` wrote."""
-        given = {key: value for key, value in found.items() if key not in ("headline", "sentence")}
-        given["factors"] = [
-            FactorReport(**each | {"levels": tuple(LevelReport(**level) for level in each["levels"])})
-            for each in given["factors"]
-        ]
-        if "segments" in given:
-            given["segments"] = SegmentsReport.of_dict(given["segments"])
-        for key, kind in (("shortfalls", Shortfall), ("alarms", Alarm)):
-            given[key] = [kind(**each) for each in given[key]]
-        given["apart"] = [tuple(each) for each in given["apart"]]
-        return cls(**given | {key: tuple(value) for key, value in given.items() if isinstance(value, list)})
+        return restored(cls, {key: value for key, value in values.items() if key not in ("headline", "sentence")})
 
     def _head(self) -> str:
         return f"{self.name} ({self.policy}): {amount(self.decisions, 'decision')}, " + ", ".join(

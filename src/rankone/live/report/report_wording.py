@@ -14,11 +14,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from rankone.live.journal.clock import AHEAD
-from rankone.live.names import combination_text
-from rankone.live.report.alarm_wording import alarm_texts
+from rankone.live.report.alarm_wording import COME_BACK, PRODUCT, alarm_texts
 from rankone.live.report.segment_report import leaders_beaten
 from rankone.specs import amount, duration
-from rankone.wording.lists import listed
+from rankone.wording.combinations import combination_text
+from rankone.wording.lists import listed, quoted, some_of
 from rankone.wording.numbers import percent
 from rankone.wording.ratios import APART, FEW_CLICKS, FEW_OUTCOMES, between_text, compared_text
 
@@ -29,23 +29,19 @@ _WITH = "rate with the leader"  # what the rate of a level is measured with
 LEARNED = ("clicked", "not_clicked", "expired")  # outcomes that count
 NOT_KNOWN = "policy not known here: import the module that defines it"
 TRAFFIC_ERROR = 0.001  # of a warning about traffic
-_MODEL = (
-    "if each level changes clicks by the same factor whatever it is shown with at all times and outcomes of all levels "
-    "come back alike"
-)
+_MODEL = f"if {PRODUCT} and {COME_BACK}"
 _ADDED = re.compile(r"(?P<what>.+ '.*') added.*")  # why an era began
 _UNTESTED = " (with a window silence is an outcome, so this can be tested by voided decisions and late clicks only)"
 _UNTIMED = " and equally soon"  # without a window outcomes are weighed as they come, and the sooner looks better
 _SLOW = 0.1  # who explores less than this waits long for a verdict
-_FEW = 5  # names that a sentence lists
 _RATE = len("100.0% (100.0% - 100.0%)")  # characters
 
 
-def told(report: Report) -> str:
+def sentences(report: Report) -> str:
     """Return what a report says, in a few sentences; `headline` is how they begin."""
     unknown = [] if report.policy_known else [f"P{NOT_KNOWN[1:]}; until then nothing can be asked or told."]
     said = [
-        *alarm_texts(report, _come_back(report)),
+        *alarm_texts(report, COME_BACK + ("" if report.window else _UNTIMED)),
         *_reward(report),
         *_anew(report),
         *_uplift(report),
@@ -75,11 +71,6 @@ def condition(report: Report, whose: str = "the whole site") -> str:
             model = model.replace("if each", "if within a segment each", 1)
         return f"however often you look and however the click rate of {whose} moves, {model}"
     return "while click rates stay as they are, however often you look"
-
-
-def _come_back(report: Report) -> str:
-    """Say what statements about clicks need of outcomes."""
-    return "outcomes of all levels come back alike" + ("" if report.window else _UNTIMED)
 
 
 def _standing(report: Report) -> tuple[str, str]:
@@ -125,11 +116,8 @@ def _standing(report: Report) -> tuple[str, str]:
         ]
     )
     out = not (report.stopped or all(map(all, levels)))
-    sure = (
-        "too early to be sure"
-        if report.confidence < 0.5
-        else f"wrong with probability at most {percent(1.0 - report.confidence)}"
-    )
+    sure = f"wrong with probability at most {percent(1.0 - report.confidence)}"
+    sure = "too early to be sure" if report.confidence < 0.5 else sure
     sure = "nothing is proven, as outcomes do not come back alike" if report.shortfalls else sure
     said = f"{best} leads ({figures}), {sure}"
     said += "" if report.stopped else f"; {racing} are still in the race"
@@ -144,11 +132,11 @@ def _single(report: Report) -> list[str]:
 
 def alone_text(report: Report) -> list[str]:
     """Say about which factors there is nothing to find out."""
-    found = _single(report)
-    if not found:
+    result = _single(report)
+    if not result:
         return []
-    named = listed([f"'{name}'" for name in found])
-    one, them = ("has one level", "it") if len(found) == 1 else ("have one level each", "them")
+    named = listed(quoted(result))
+    one, them = ("has one level", "it") if len(result) == 1 else ("have one level each", "them")
     return [f"{named} {one}, so there is nothing to find out about {them}."]
 
 
@@ -166,7 +154,7 @@ def _reward(report: Report) -> list[str]:
 def _anew(report: Report) -> list[str]:
     """Say what began a new statement: a level that was added, outcomes that were excluded."""
     own = "the verdict since then is a new statement, with an error of its own."
-    added = [found for why in report.eras[1:] if (found := _ADDED.fullmatch(why))]
+    added = [result for why in report.eras[1:] if (result := _ADDED.fullmatch(why))]
     said = []
     if added:
         what = added[-1]["what"]
@@ -184,15 +172,12 @@ def prior_text(report: Report) -> list[str]:
     seen = amount(report.prior_impressions, "past impression")
     if report.prior_weight is None:
         return [f"The policy began with {seen}; no statement rests on them."]
-    names = [f"'{name}'" for name in report.prior_left_out[:_FEW]]
-    more = len(report.prior_left_out) - len(names)
-    said = (
-        f"The policy began with {seen}, each counted for {report.prior_weight:g} at most; no statement rests on them."
-    )
-    if not names:
-        return [said]
-    others = ", ".join(names) + (f" and {more:,} more" if more else "")
-    return [said, f"Past counts of {others} were left out, as the experiment has no such level."]
+    each = f"each counted for {report.prior_weight:g} at most"
+    said = [f"The policy began with {seen}, {each}; no statement rests on them."]
+    if report.prior_left_out:
+        others = some_of(quoted(report.prior_left_out))
+        said.append(f"Past counts of {others} were left out, as the experiment has no such level.")
+    return said
 
 
 def _segments(report: Report) -> list[str]:
@@ -206,18 +191,15 @@ def _segments(report: Report) -> list[str]:
 def _forbidden(report: Report) -> list[str]:
     if not report.forbidden:
         return []
-    some = "; ".join(combination_text(levels) for levels in report.forbidden[:3])
-    more = f" and {len(report.forbidden) - 3} more" if len(report.forbidden) > 3 else ""
-    said = [f"Never shown together: {some}{more}."]
+    said = [f"Never shown together: {some_of([combination_text(levels) for levels in report.forbidden], 3)}."]
     if not report.decided and any(level.against == APART for factor in report.factors for level in factor.levels):
         said.append("So what may be shown is compared by two levels at a time, which takes more visitors.")
     if report.apart and not report.decided:
         factor, one, other = report.apart[0]
         pairs = f" (and {len(report.apart) - 1} more such)" if len(report.apart) > 1 else ""
         why = "nothing may be shown with both of them, so clicks cannot compare them"
-        said.append(
-            f"Not decidable: {combination_text({factor: one})} or '{other}'{pairs}: {why}. Allow one such combination."
-        )
+        either = f"{combination_text({factor: one})} or '{other}'{pairs}"
+        said.append(f"Not decidable: {either}: {why}. Allow one such combination.")
     return said
 
 
@@ -277,12 +259,9 @@ def _traffic(report: Report) -> list[str]:
         return [f"Check your traffic: {seen}, {once}. Late clicks do not count: {do}."]
     share = f" ({percent(worst.told)} of its decisions against {percent(worst.other_told)})"
     share = share if worst.told < worst.other_told else ""
-    seen = (
-        f"fewer outcomes came back of {worst.factor} '{worst.name}' than of '{worst.other}' for what was chosen{share}"
-    )
-    said = (
-        f"Check your traffic: {seen}{more}, {once}. Look for pages that fail, caches and bots before you trust a result"
-    )
+    level = f"{worst.factor} '{worst.name}'"
+    seen = f"fewer outcomes came back of {level} than of '{worst.other}' for what was chosen{share}{more}"
+    said = f"Check your traffic: {seen}, {once}. Look for pages that fail, caches and bots before you trust a result"
     late = "; outcomes that take longer for some levels than for others can look like this too"
     return [said + ("." if report.window else f"{late}.")]
 
@@ -327,38 +306,30 @@ def _faults(report: Report) -> list[str]:
 
 def level_table(report: Report, factor: FactorReport) -> list[str]:
     """Return the levels of a factor as lines of text."""
-    levels = factor.levels
-    width = max(len(factor.name), *(len(level.name) for level in levels))
-    any_time = report.basis == "any"
-    last = [level.against or "-" if any_time else _interval(level) for level in levels]
-    title = "against the leader" if any_time else _WITH
-    wide = max(len(title), *map(len, last)) if any_time else _RATE
-    rate = f"  {_WITH}" if any_time else ""
-    lines = [f"  {factor.name:<{width}}  traffic   outcomes     clicks{rate}  {title:<{wide}}  in the race"]
-    for level, text in zip(levels, last, strict=True):
-        race = "yes" if level.in_race else "no" if level.live else "retired"
-        figures = f"{percent(level.share):>7}  {level.outcomes:>9,}  {level.clicks:>9,}"
-        figures += f"  {percent(level.rate):>{len(_WITH)}}" if any_time else ""
-        lines.append(f"  {level.name:<{width}}  {figures}  {text:<{wide}}  {race}")
-    return lines
+    rows = [_row(report, level) for level in factor.levels]
+    heads = {name: factor.name if name == "level" else name for name in rows[0]}
+    least = {"traffic": 7, "outcomes": 9, "clicks": 9} | ({} if report.basis == "any" else {_WITH: _RATE})
+    widths = {name: max(least.get(name, 0), *(len(row[name]) for row in (heads, *rows))) for name in heads}
+    right = ("traffic", "outcomes", "clicks", *([_WITH] if report.basis == "any" else []))
+    lines = [[f"{row[name]:{'>' if name in right else '<'}{widths[name]}}" for name in heads] for row in (heads, *rows)]
+    return ["  ".join(["", *line]).rstrip() for line in lines]
+
+
+def _row(report: Report, level: LevelReport) -> dict[str, str]:
+    """Return what a table says of a level."""
+    row = {"level": level.name, "traffic": percent(level.share)}
+    row |= {"outcomes": f"{level.outcomes:,}", "clicks": f"{level.clicks:,}"}
+    if report.basis == "any":
+        row |= {_WITH: percent(level.rate), "against the leader": level.against or "-"}
+    else:
+        row[_WITH] = _interval(level)
+    return row | {"in the race": "yes" if level.in_race else "no" if level.live else "retired"}
 
 
 def level_columns(report: Report) -> dict[str, list[Any]]:
     """Return what `level_table` has as columns, the levels of the factors one below the other."""
-    any_time = report.basis == "any"
-    each = [(factor.name, level) for factor in report.factors for level in factor.levels]
-    rates: dict[str, list[Any]] = {_WITH: [percent(level.rate) for _, level in each]} if any_time else {}
-    told: list[Any] = [level.against or "-" if any_time else _interval(level).strip() for _, level in each]
-    return {
-        "factor": [factor for factor, _ in each],
-        "level": [level.name for _, level in each],
-        "traffic": [percent(level.share) for _, level in each],
-        "outcomes": [f"{level.outcomes:,}" for _, level in each],
-        "clicks": [f"{level.clicks:,}" for _, level in each],
-        **rates,
-        "against the leader" if any_time else _WITH: told,
-        "in the race": ["yes" if level.in_race else "no" if level.live else "retired" for _, level in each],
-    }
+    each = [_row(report, level) | {"factor": factor.name} for factor in report.factors for level in factor.levels]
+    return {name: [row[name].strip() for row in each] for name in ("factor", *_row(report, report.leader))}
 
 
 def _interval(level: LevelReport) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+import itertools
+import types
+import typing
+from typing import TYPE_CHECKING, Any
 
 from rankone.specs import amount
+from rankone.wording.lists import some_of
 from rankone.wording.numbers import percent
 
 if TYPE_CHECKING:
@@ -34,10 +37,8 @@ class SegmentReport:
     decisions: int
     outcomes: int
     clicks: int
-    best: dict[
-        str, str
-    ]  # by factor, the best levels that may be shown together, as estimated; empty: too few clicks or
-    # outcomes, or nobody can say
+    best: dict[str, str]  # by factor, the best levels that may be shown together, as estimated; empty: too few clicks
+    # or outcomes, or nobody can say
     proven: dict[str, str]  # by factor, the level that is proven the best in this segment
     beats: tuple[tuple[str, str, str], ...]  # factor, level that beats, level that is beaten: proven in this segment
     levels: tuple[SegmentLevel, ...]
@@ -55,68 +56,64 @@ class SegmentsReport:
     unsaid: tuple[int, int, int]  # the same of visitors of whom nothing was said
     ignored: dict[str, int]  # decisions for which another level of an attribute was said; "": another attribute
 
-    @classmethod
-    def of_dict(cls, found: Mapping[str, Any]) -> Self:
-        """Return what `dataclasses.asdict` wrote."""
-        segments = tuple(
-            SegmentReport(
-                **each
-                | {
-                    "levels": tuple(SegmentLevel(**level) for level in each["levels"]),
-                    "beats": tuple(tuple(statement) for statement in each["beats"]),
-                }
-            )
-            for each in found["segments"]
-        )
-        lists = {name: tuple(found[name]) for name in ("attributes", "depends", "others", "unsaid")}
-        return cls(answer=found["answer"], segments=segments, ignored=dict(found["ignored"]), **lists)
+
+def restored(kind: Any, value: Any) -> Any:
+    """Return a value of a type, such as a report, of what `dataclasses.asdict` and JSON made of it.
+
+    >>> restored(SegmentLevel, {"factor": "headline", "name": "A", "ratio": 1.0, "sentence": "which is not kept"})
+    SegmentLevel(factor='headline', name='A', ratio=1.0)
+    """
+    parts = [part for part in typing.get_args(kind) if part is not type(None)]
+    if isinstance(kind, types.UnionType):
+        return None if value is None else restored(parts[0], value)
+    if hasattr(kind, "__dataclass_fields__"):
+        hints = typing.get_type_hints(kind)
+        return kind(**{name: restored(hint, value[name]) for name, hint in hints.items() if name in value})
+    if typing.get_origin(kind) is tuple:
+        each = itertools.repeat(parts[0], len(value)) if parts[-1] is Ellipsis else parts
+        return tuple(restored(part, item) for part, item in zip(each, value, strict=True))
+    return value
 
 
 def segments_text(report: Report, condition: str) -> str:
     """Return the answer to the first question about segments: does what is best depend on them at all?"""
-    found = report.segments
-    if found is None:
+    result = report.segments
+    if result is None:
         return ""
-    if not found.segments:
-        return " ".join(["Nothing is known of any segment so far.", *_left_over(found)])
+    if not result.segments:
+        return " ".join(["Nothing is known of any segment so far.", *_left_over(result)])
     against = leaders_beaten(report)
-    some, more = ", ".join(against[:_FEW]), len(against) - _FEW
-    some += f" and {more} more" if more > 0 else ""
+    some = some_of(against, _FEW)
     wrong = f"That anything proven of segments is wrong has probability at most {report.error_rate:g} {condition}."
-    if found.answer == "unknown":
+    if result.answer == "unknown":
         why = "outcomes do not come back alike" if report.shortfalls else "the policy left nothing to chance"
         why = "there is a fault in the program" if report.fault else why
-        return " ".join([f"Whether what is best depends on the segment is not known: {why}.", *_left_over(found)])
-    if found.answer == "depends":
-        said = f"What is best depends on the segment: no {' and no '.join(found.depends)} is the best in all of them."
-    elif found.answer == "same":
-        said = f"The same combination is the best in each of {amount(len(found.segments), 'segment')}."
+        return " ".join([f"Whether what is best depends on the segment is not known: {why}.", *_left_over(result)])
+    if result.answer == "depends":
+        said = f"What is best depends on the segment: no {' and no '.join(result.depends)} is the best in all of them."
+    elif result.answer == "same":
+        said = f"The same combination is the best in each of {amount(len(result.segments), 'segment')}."
     elif against:
-        said = (
-            f"What leads overall is not the best in every segment: {some}. Another combination may be the best in all."
-        )
+        said = f"What leads overall is not the best in every segment: {some}."
+        said += " Another combination may be the best in all."
     else:
         said = "Nothing so far shows that what is best depends on the segment: one combination may be the best for all."
-    if against and found.answer != "open":
+    if against and result.answer != "open":
         said += f" Against what leads overall: {some}."
-    proven = found.answer != "open" or against or any(segment.proven for segment in found.segments)
+    proven = result.answer != "open" or against or any(segment.proven for segment in result.segments)
     if proven and report.doubted:
         said += " An alarm rang, so what is proven of segments may be wrong."
-    return " ".join([said, *([wrong] if proven else []), *_left_over(found)])
+    return " ".join([said, *([wrong] if proven else []), *_left_over(result)])
 
 
 def leaders_beaten(report: Report) -> list[str]:
     """Return where a level that leads overall is proven to be beaten, in words."""
-    return (
-        []
-        if not report.leads
-        else [
-            f"in {segment.name} '{better}' beats '{worse}'"
-            for segment in (report.segments.segments if report.segments is not None else ())
-            for factor, better, worse in segment.beats
-            if worse == report.best.get(factor)
-        ]
-    )
+    return [
+        f"in {segment.name} '{better}' beats '{worse}'"
+        for segment in (report.segments.segments if report.segments is not None and report.leads else ())
+        for factor, better, worse in segment.beats
+        if worse == report.best.get(factor)
+    ]
 
 
 def _left_over(found: SegmentsReport) -> list[str]:

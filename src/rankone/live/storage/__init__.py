@@ -4,6 +4,7 @@ defining the class in it is all the registration.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from rankone.errors import InputError
@@ -52,3 +53,21 @@ def _kind(address: str) -> type[Storage]:
 
 
 __all__ = ["DURABILITIES", "STORAGES", "Storage", "is_file", "open_storage", "shown"]
+
+
+_SQLITE = b"SQLite format 3\x00"
+
+
+def is_database(name: str | os.PathLike[str]) -> bool:
+    """Whether a name is the address of a PostgreSQL database, or that of a file that SQLite wrote.
+
+    >>> is_database("postgresql://localhost/rankone"), is_database("no-such-file.db")
+    (True, False)
+    """
+    if isinstance(name, str) and name.startswith(("postgresql://", "postgres://")):
+        return True
+    path = Path(name)
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE

@@ -8,15 +8,56 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+import string
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from rankone.errors import JournalError, StorageError
-from rankone.live.storage.dialect import Dialect
 
 Row = tuple[Any, ...]
-
+_KEPT = 1_000  # statements; those with a list of values come in many lengths
 UNSURE = "it may have got in: tell again, ask again with the same key"  # what to do when a commit was not answered
+
+
+class Dialect:
+    """How a database writes what databases write differently, so that each statement is written once for all of them.
+
+    A statement is a template: ``{}`` stands for a parameter, ``{integer}`` and the like for a type of the database,
+    ``{{`` for a brace. It is put into a database's own words once and kept; parameters never pass here.
+
+    >>> postgres = Dialect("%s", {"integer": "BIGINT"}, {"%": "%%"})
+    >>> postgres.text("SELECT name FROM shops WHERE id = {} AND name LIKE '100%?'")
+    "SELECT name FROM shops WHERE id = %s AND name LIKE '100%%?'"
+    >>> Dialect("?", {"integer": "INTEGER"}).text("CREATE TABLE shops (id {integer}, open {integer})")
+    'CREATE TABLE shops (id INTEGER, open INTEGER)'
+
+    Args:
+        parameter: what stands for a parameter.
+        words: types of columns and the like, by the names that templates use.
+        escapes: signs of a statement that its driver would take for something else, and what to write instead.
+    """
+
+    def __init__(self, parameter: str, words: Mapping[str, str], escapes: Mapping[str, str] | None = None) -> None:
+        self._words = {"": parameter, **words}
+        self._escapes = str.maketrans(dict(escapes or {}))
+        self.text = functools.lru_cache(_KEPT)(self._text)
+
+    def _text(self, template: str) -> str:
+        """Return a template in the words of this database."""
+        return "".join(
+            literal.translate(self._escapes) + ("" if name is None else self._words[name])
+            for literal, name, _, _ in string.Formatter().parse(template)
+        )
+
+
+def placeholders(count: int) -> str:
+    """Return a list of so many parameters, as ``IN`` takes it.
+
+    >>> placeholders(3)
+    '{}, {}, {}'
+    """
+    return ", ".join(["{}"] * count)
 
 
 class NotPermitted(StorageError):

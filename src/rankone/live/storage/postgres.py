@@ -17,8 +17,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankone.errors import InputError, MissingExtra, StorageError
-from rankone.live.storage.dialect import Dialect, places
-from rankone.live.storage.driver import UNSURE, NotPermitted, RolledBack, Row
+from rankone.live.storage.driver import UNSURE, Dialect, NotPermitted, RolledBack, Row, placeholders
 from rankone.live.storage.schema import see_to
 from rankone.live.storage.sql import Storage
 
@@ -120,7 +119,7 @@ class PostgresStorage(Storage):
         numbers = sorted(experiments)
         self._begin("BEGIN ISOLATION LEVEL READ COMMITTED")
         if numbers:
-            locked = f"id IN ({places(len(numbers))}) ORDER BY id FOR UPDATE"
+            locked = f"id IN ({placeholders(len(numbers))}) ORDER BY id FOR UPDATE"
             statement = f"SELECT id FROM rankone_experiments WHERE {locked}"  # noqa: S608 - constants
             self.query(statement, numbers)
         else:  # a new experiment is about to be entered

@@ -49,17 +49,17 @@ def see_to(database: Driver, read_only: bool) -> None:
 
     Where nothing is to be done, no right to change tables is needed, and nobody has to wait.
     """
-    found = version_of(database)
-    if found < len(MIGRATIONS) and not read_only:
-        found = _migrate(database, found)
-    if found == 0:
+    result = version_of(database)
+    if result < len(MIGRATIONS) and not read_only:
+        result = _migrate(database, result)
+    if result == 0:
         do = "see that the name is right; Experiment(name, rows, cols, db=...) makes the first one"
         raise StorageError(f"a database of experiments at {database.where}", "one without any", do)
-    if found < len(MIGRATIONS):
-        raise OlderSchema(found, database.where, "which is only read here", "run `rankone migrate` once")
-    if found > len(MIGRATIONS):
+    if result < len(MIGRATIONS):
+        raise OlderSchema(result, database.where, "which is only read here", "run `rankone migrate` once")
+    if result > len(MIGRATIONS):
         expected = f"a database whose schema has version {len(MIGRATIONS)} or older"
-        raise JournalError(expected, f"version {found}", "upgrade rankone to open it")
+        raise JournalError(expected, f"version {result}", "upgrade rankone to open it")
 
 
 def version_of(database: Driver) -> int:
@@ -69,11 +69,11 @@ def version_of(database: Driver) -> int:
 
 def _noted_version(database: Driver) -> int:
     """Return the version that stands in a database; 0: none does."""
-    found = database.query("SELECT coalesce(max(version), 0) FROM rankone_version")[0][0]
-    if isinstance(found, int) and found >= 0:
-        return found
+    result = database.query("SELECT coalesce(max(version), 0) FROM rankone_version")[0][0]
+    if isinstance(result, int) and result >= 0:
+        return result
     expected, do = f"a number as the version of the schema at {database.where}", "restore it from a backup"
-    raise DamagedDatabase(expected, repr(found)[:100], do)
+    raise DamagedDatabase(expected, repr(result)[:100], do)
 
 
 def statements() -> list[str]:

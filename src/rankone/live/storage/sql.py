@@ -1,25 +1,251 @@
-"""All that is stored and asked for in SQL, written once for all databases."""
+"""All that is stored and asked for in SQL, written once for all databases: experiments, journals, snapshots, tokens."""
+# ruff: noqa: S608 - statements are put together of constants; values are parameters
 
 from __future__ import annotations
 
+import functools
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankone.live.storage.counting import Counting
-from rankone.live.storage.driver import UNSURE, Row
-from rankone.live.storage.journal_tables import JournalTables
-from rankone.live.storage.tokens import TokenTable
+from rankone.errors import InputError, JournalError
+from rankone.live.journal.events import COLUMNS, LEARNED, MARKS, NUMBERS, Kind, as_sql
+from rankone.live.journal.packing import pack_shown
+from rankone.live.storage.driver import UNSURE, Driver, Row, placeholders
 from rankone.registry import Registry
 
 STORAGES: Registry[type[Storage]] = Registry("kind of database", "kinds of databases", __package__)
+_ALWAYS, _SOMETIMES = range(len(NUMBERS)), range(len(NUMBERS), len(COLUMNS))  # columns of an event
+_SOUGHT_AT_ONCE = 500  # decisions looked for in one statement
+_OF = "FROM rankone_journal WHERE experiment = {}"
+_EVENTS = f"SELECT {', '.join(COLUMNS)} {_OF}"
+_ASKED = f"{_OF} AND kind = {int(Kind.ASK)}"
+_END = f"(SELECT max(seq) {_OF})"
+# `at / width` divides whole numbers in SQLite and PostgreSQL alike.
+_COURSE = f"""SELECT at / {{}}, kind, count(*), sum(value), sum(CASE WHEN source = {{}} THEN 1 ELSE 0 END)
+    {_OF} AND seq > {{}} AND seq <= {{}} AND kind IN ({as_sql((Kind.ASK, *LEARNED))}) GROUP BY 1, 2"""
+_TOKEN = "id, digest, note, scopes, experiment, rate, created, expires, revoked, made_by, revoked_by"  # noqa: S105
 
 
-class Storage(JournalTables, TokenTable, Counting):
+@functools.cache
+def _insert(*columns: int) -> str:
+    names = ["experiment", *(COLUMNS[column] for column in columns)]
+    return f"INSERT INTO rankone_journal ({', '.join(names)}) VALUES ({placeholders(len(names))})"
+
+
+class Storage(Driver):
     """A database that holds experiments. A subclass in a file of this folder is another kind of database."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "name" in cls.__dict__:
             STORAGES.add(cls.name, cls)
+
+    def _value(self, statement: str, *parameters: Any) -> Any:
+        """Return the only value of the only row, or None where there is no row."""
+        rows = self.query(statement, parameters)
+        return rows[0][0] if rows else None
+
+    def names(self) -> dict[str, int]:
+        """Return the experiments by name."""
+        names: dict[str, int] = dict(self.query("SELECT name, id FROM rankone_experiments ORDER BY id"))
+        if not all(isinstance(name, str) for name in names):  # as a damaged page has it
+            raise JournalError("names of experiments", "what is no text", "restore the database from a backup")
+        return names
+
+    def find(self, name: str) -> int | None:
+        """Return the number of an experiment, if there is one of that name."""
+        if not name.isprintable():  # so there is none, and databases would stumble over some signs
+            return None
+        number = self._value("SELECT id FROM rankone_experiments WHERE name = {}", name)
+        return None if number is None else int(number)
+
+    def number(self, name: str) -> int:
+        """Return the number of an experiment that there must be."""
+        number = self.find(name)
+        if number is None:
+            known = ", ".join(self.names()) or "none"
+            raise InputError(f"an experiment of this database ({known})", name, "see `rankone experiments`")
+        return number
+
+    def add(self, name: str) -> int:
+        """Enter a new experiment inside a transaction; the caller knows that there is none of that name."""
+        number = int(self._value("SELECT coalesce(max(id), 0) + 1 FROM rankone_experiments"))
+        self.query("INSERT INTO rankone_experiments (id, name) VALUES ({}, {})", (number, name))
+        return number
+
+    def append(self, experiment: int, rows: Sequence[Row]) -> None:
+        """Add events to the journal. Columns that are null in all of them are not named: nulls take time."""
+        if not rows:
+            return
+        columns = list(zip(*rows, strict=True))
+        named = [*_ALWAYS, *(column for column in _SOMETIMES if columns[column].count(None) < len(rows))]
+        values = zip(itertools.repeat(experiment, len(rows)), *[columns[column] for column in named], strict=True)
+        self.insert_many(_insert(*named), list(values))
+
+    def tail(self, experiment: int, after: int, limit: int) -> list[Row]:
+        """Return the events behind event `after`, oldest first."""
+        return self._events("seq > {} ORDER BY seq LIMIT {}", experiment, after, limit)
+
+    def upto(self, experiment: int, last: int) -> list[Row]:
+        """Return the events up to event `last` that are there."""
+        return self._events("seq <= {} ORDER BY seq", experiment, last)
+
+    def of_decision(self, experiment: int, decision: int) -> list[Row]:
+        """Return the events of one decision, oldest first."""
+        return self._events("decision = {} ORDER BY seq", experiment, decision)
+
+    def of_key(self, experiment: int, key: str) -> list[Row]:
+        """Return the first decision that was asked with an idempotency key."""
+        return self._events("key = {}", experiment, key)
+
+    def marks(self, experiment: int) -> list[Row]:
+        """Return the rare events that change what the others mean. They are those without a decision."""
+        return self._events(f"decision = -1 AND kind IN ({as_sql(MARKS)}) ORDER BY seq", experiment)
+
+    def _events(self, condition: str, *parameters: Any) -> list[Row]:
+        return self.query(f"{_EVENTS} AND {condition}", parameters)
+
+    def asked_by(
+        self, experiment: int, decisions: Sequence[int], source: str | None = None, token: str | None = None
+    ) -> list[int]:
+        """Return those of the decisions that were asked with this source, and with this token."""
+        given = {column: text for column, text in (("source", source), ("token", token)) if text is not None}
+        conditions = "".join(f" AND {column} = {{}}" for column in given)
+        result: list[int] = []
+        for first in range(0, len(decisions), _SOUGHT_AT_ONCE):
+            some = decisions[first : first + _SOUGHT_AT_ONCE]
+            among = (
+                f"SELECT decision {_ASKED}{conditions} AND decision IN ({placeholders(len(some))}) ORDER BY decision"
+            )
+            result += [number for (number,) in self.query(among, (experiment, *given.values(), *some))]
+        return result
+
+    def decision_at(self, experiment: int, at: int) -> int:
+        """Return the number of decisions asked before the time `at`."""
+        return int(self._value(f"SELECT coalesce(max(decision), -1) {_ASKED} AND at < {{}}", experiment, at)) + 1
+
+    def heads(self, experiment: int, after: int, last: int, limit: int) -> list[Row]:
+        """Return (seq, kind, decision) of events behind `after`, up to `last`."""
+        statement = f"SELECT seq, kind, decision {_OF} AND seq > {{}} AND seq <= {{}} ORDER BY seq LIMIT {{}}"
+        return self.query(statement, (experiment, after, last, limit))
+
+    def group_end(self, experiment: int, last: int) -> int:
+        """Return the last event, up to event `last`, with which a commit ended."""
+        ends = f"SELECT coalesce(max(seq), 0) {_OF} AND seq <= {{}} AND chain IS NOT NULL"
+        return int(self._value(ends, experiment, last))
+
+    def remove(self, experiment: int, events: Sequence[int]) -> None:
+        """Take out events, by their numbers, in a transaction."""
+        with self.transaction([experiment]):
+            self.insert_many(f"DELETE {_OF} AND seq = {{}}", [(experiment, seq) for seq in events])
+
+    def last_events(self) -> dict[str, int]:
+        """Return the number of the last event of each experiment, by name: a look into an index for each."""
+        result = self.query(f"SELECT name, {_END.format('id')} FROM rankone_experiments ORDER BY id")
+        return {name: int(seq or 0) for name, seq in result}
+
+    def last_event(self, experiment: int) -> int:
+        """Return the number of the last event; 0: there is none."""
+        return int(self._value(f"SELECT {_END}", experiment) or 0)
+
+    def last_decision(self, experiment: int) -> int:
+        """Return the number of the last decision, which is found in an index of its own; -1: there is none."""
+        return int(self._value(f"SELECT coalesce(max(decision), -1) {_OF}", experiment))
+
+    def span(self, experiment: int, after: int = 0) -> tuple[int, int]:
+        """Return when the first event behind event `after` happened, and when the last one did."""
+        statement = f"SELECT min(at), max(at) {_OF} AND seq IN ({{}}, {_END})"
+        first, last = self.query(statement, (experiment, after + 1, experiment))[0]
+        return first or 0, last or 0
+
+    def course(self, experiment: int, after: int, upto: int, width: int, source: str) -> list[Row]:
+        """Count events `after` to `upto` by time and kind: (stretch of `width`, kind, count, clicks, of `source`)."""
+        return self.query(_COURSE, (width, source, experiment, after, upto))
+
+    def recount(self, experiment: int, exclusions: Sequence[Mapping[str, Any]], after: int = 0) -> list[Row]:
+        """Count (shown, outcomes that count, clicks), but for those that fit all that an exclusion names.
+
+        Only events behind event `after` are counted, by the database itself.
+        """
+        statement = f"SELECT shown, count(*), sum(value) {_OF} AND seq > {{}} AND kind IN ({as_sql(LEARNED)})"
+        conditions = [_excluded(experiment, exclusion) for exclusion in exclusions]
+        statement = "".join([statement, *(f" AND NOT ({text})" for text, _ in conditions), " GROUP BY shown"])
+        return self.query(statement, (experiment, after, *(value for _, values in conditions for value in values)))
+
+    def base(self, experiment: int) -> tuple[int, Any] | None:
+        """Return (seq, body) of what is known where the journal begins; None: it has all its events."""
+        result = self.query("SELECT seq, body FROM rankone_snapshots WHERE experiment = {} AND base = 1", (experiment,))
+        return (int(result[0][0]), result[0][1]) if result else None
+
+    def base_seq(self, experiment: int) -> int:
+        """Return the last event that was moved to a file; 0: none was."""
+        return int(self._value("SELECT seq FROM rankone_snapshots WHERE experiment = {} AND base = 1", experiment) or 0)
+
+    def put_base(self, experiment: int, seq: int, body: bytes) -> None:
+        """Let the journal begin behind event `seq`. Snapshots of earlier events have nothing to be checked against."""
+        self.query("DELETE FROM rankone_snapshots WHERE experiment = {} AND seq <= {}", (experiment, seq))
+        statement = "INSERT INTO rankone_snapshots (experiment, seq, body, base) VALUES ({}, {}, {}, 1)"
+        self.query(statement, (experiment, seq, body))
+
+    def snapshots(self, experiment: int) -> list[tuple[int, Any]]:
+        """Return (seq, body) of the snapshots behind the base, newest first."""
+        statement = "SELECT seq, body FROM rankone_snapshots WHERE experiment = {} AND seq > {} ORDER BY seq DESC"
+        return [(seq, body) for seq, body in self.query(statement, (experiment, self.base_seq(experiment)))]
+
+    def keep_snapshot(self, experiment: int, seq: int, body: bytes) -> None:
+        """Store a snapshot and forget all but the one before it, and the base."""
+        self.drop_snapshots(experiment, "seq >= {}", seq)
+        older = "seq < (SELECT max(seq) FROM rankone_snapshots WHERE experiment = {})"
+        self.drop_snapshots(experiment, older, experiment)
+        statement = "INSERT INTO rankone_snapshots (experiment, seq, body) VALUES ({}, {}, {})"
+        self.query(statement, (experiment, seq, body))
+
+    def drop_snapshots(self, experiment: int, condition: str = "seq > {}", value: int = 0) -> None:
+        """Forget snapshots, all but the base: they are a convenience, the journal is the truth."""
+        statement = "DELETE FROM rankone_snapshots WHERE experiment = {} AND base IS NULL"
+        self.query(f"{statement} AND {condition}", (experiment, value))
+
+    def tokens(self) -> list[Row]:
+        """Return all tokens (`rankone.web.server.access.tokens` says what one is), oldest first.
+
+        A row is (id, digest, note, scopes, experiment, rate, created, expires, revoked, made by, revoked by).
+        """
+        return self.query(f"SELECT {_TOKEN} FROM rankone_tokens ORDER BY created, id")
+
+    def add_token(self, row: Row) -> None:
+        """Enter a token."""
+        self.query(f"INSERT INTO rankone_tokens ({_TOKEN}) VALUES ({placeholders(len(row))})", row)
+
+    def revoke_token(self, id: str, at: int, by: str | None = None) -> None:
+        """Say that a token was revoked, and by which other one, unless that was said before."""
+        statement = "UPDATE rankone_tokens SET revoked = {}, revoked_by = {} WHERE id = {} AND revoked IS NULL"
+        self.query(statement, (at, by, id))
+
+    def write_and_forget(self, row: Row) -> None:
+        """Enter a token and take it out again, in one durable transaction: to see whether that can be done."""
+        with self.transaction():
+            self.add_token(row)
+            self.query("DELETE FROM rankone_tokens WHERE id = {}", (row[0],))
+
+
+def _excluded(experiment: int, exclusion: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    """Return the condition under which the database finds an outcome excluded, and its values."""
+    parts = ["seq < {}", "seq > {}", "decision >= {}", "decision <= {}"]
+    values = [exclusion["seq"], exclusion["after"], exclusion["first"], exclusion["last"]]
+    if exclusion["source"] is not None:
+        parts.append("source IS NOT NULL AND source = {}")
+        values.append(exclusion["source"])
+    for factor, level in (exclusion["levels"] or {}).items():
+        end, cell = 2 * (int(factor) + 1), pack_shown([level])
+        first = " OR length(shown) < {}" if level == 0 else ""  # what came before the factor
+        parts.append(f"(substr(shown, {{}}, 2) = {{}}{first})")
+        values += [end - 1, cell, *([end] if level == 0 else [])]
+    if exclusion["token"] is not None:  # who told it, or who asked for the decision
+        asked = f"SELECT decision {_ASKED} AND token = {{}}"
+        parts.append(f"((token IS NOT NULL AND token = {{}}) OR decision IN ({asked}))")
+        values += [exclusion["token"], experiment, exclusion["token"]]
+    return " AND ".join(parts), values
 
 
 __all__ = ["STORAGES", "UNSURE", "Row", "Storage"]

@@ -17,8 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from rankone.errors import ExplainedError, JournalError, StorageError
-from rankone.live.storage.dialect import Dialect
-from rankone.live.storage.driver import UNSURE, DamagedDatabase, NotPermitted, Row
+from rankone.live.storage.driver import UNSURE, DamagedDatabase, Dialect, NotPermitted, Row
 from rankone.live.storage.schema import see_to, statements
 from rankone.live.storage.sql import Storage
 from rankone.live.storage.sqlite_backup import copied_in_use, has_log, mark_of
@@ -188,7 +187,7 @@ class SQLiteStorage(Storage):
     def damage(self) -> list[str]:
         """Return the findings of SQLite's own integrity check, and tables that are not as they were made."""
         try:
-            found = [row[0] for row in self.query("PRAGMA integrity_check") if row[0] != "ok"]
+            result = [row[0] for row in self.query("PRAGMA integrity_check") if row[0] != "ok"]
             tables = _definitions(self.query)
         except JournalError as error:
             return [error.got]
@@ -196,7 +195,7 @@ class SQLiteStorage(Storage):
             for statement in statements():
                 fresh.execute(self.dialect.text(statement))
             made = _definitions(lambda statement: fresh.execute(statement).fetchall())
-        return found + [f"{name} is not as it was made" for name in made if tables.get(name) != made[name]]
+        return result + [f"{name} is not as it was made" for name in made if tables.get(name) != made[name]]
 
     def mark_in_use(self) -> None:
         """Write which file this is into the file itself, not only into its log."""

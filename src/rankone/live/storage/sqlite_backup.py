@@ -46,8 +46,8 @@ def has_log(path: Path) -> bool:
 
 def mark_of(path: Path) -> int:
     """Return which file this is, as a number that another file has hardly ever."""
-    found = path.stat()
-    return 1 + COMPLETE + zlib.crc32(f"{found.st_dev} {found.st_ino}".encode()) % (2**31 - COMPLETE - 2)
+    result = path.stat()
+    return 1 + COMPLETE + zlib.crc32(f"{result.st_dev} {result.st_ino}".encode()) % (2**31 - COMPLETE - 2)
 
 
 def copied_in_use(path: Path, mark: int, logged: bool) -> bool:
@@ -61,18 +61,16 @@ def read_mark(path: Path) -> int:
     Never open a database in another way: when a process closes a file, the system takes away all its locks on it, also
     those of its connections. Another process would then believe to be alone, and remove the log under them.
     """
-    with _told(path), _opened(path, "ro") as connection:
+    with _opened(path, "ro") as connection:
         return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def is_backup(path: Path) -> bool:
     """Return whether a file is as `copy` made it: who opens one to write gives it a log, and that stays noted in it."""
-    try:
-        with _told(path), _opened(path, "ro") as connection:
-            ((mode,),) = connection.execute("PRAGMA journal_mode").fetchall()
+    with contextlib.suppress(StorageError), _opened(path, "ro") as connection:
+        ((mode,),) = connection.execute("PRAGMA journal_mode").fetchall()
         return mode == "delete" and read_mark(path) == COMPLETE and not has_log(path)
-    except StorageError:
-        return False
+    return False
 
 
 def is_damaged(error: StorageError) -> bool:
@@ -84,13 +82,13 @@ def is_damaged(error: StorageError) -> bool:
 
 def copy(source: Path, to: Path, mark: int) -> None:
     """Copy a whole SQLite file, as it is at one moment, by SQLite's own means; nobody has to wait meanwhile."""
-    with _told(to), _opened(source, "ro") as old, _opened(to, "rwc") as new:
+    with _opened(source, "ro") as old, _opened(to, "rwc") as new:
         old.backup(new)
         new.execute("PRAGMA journal_mode = DELETE")  # one file, with nothing beside it
         new.execute(f"PRAGMA user_version = {mark}")
-        found = new.execute("PRAGMA quick_check(3)").fetchall()
-        if found != [("ok",)]:
-            got = "; ".join(str(row[0]) for row in found)
+        result = new.execute("PRAGMA quick_check(3)").fetchall()
+        if result != [("ok",)]:
+            got = "; ".join(str(row[0]) for row in result)
             raise StorageError(f"a sound copy of {source}", got, f"see `rankone doctor {source}`")
 
 
@@ -99,7 +97,7 @@ def positions(path: Path) -> list[Position]:
     statement = """SELECT name, seq, at, chain FROM rankone_journal JOIN (SELECT experiment AS of, max(seq) AS last
         FROM rankone_journal WHERE chain IS NOT NULL GROUP BY 1) ON experiment = of AND seq = last
         JOIN rankone_experiments ON id = experiment ORDER BY id"""
-    with _told(path), _opened(path, "ro") as connection:
+    with _opened(path, "ro") as connection:
         return [Position(*row) for row in connection.execute(statement)]
 
 
@@ -107,21 +105,20 @@ def chain_at(path: Path, experiment: str, seq: int) -> bytes | None:
     """Return the checksum of a journal at an event."""
     statement = """SELECT chain FROM rankone_journal JOIN rankone_experiments ON id = experiment
         WHERE name = ? AND seq = ?"""
-    with _told(path), _opened(path, "ro") as connection:
-        found = connection.execute(statement, (experiment, seq)).fetchone()
-        return found[0] if found else None
+    with _opened(path, "ro") as connection:
+        result = connection.execute(statement, (experiment, seq)).fetchone()
+        return result[0] if result else None
 
 
 def cut(path: Path, upto: Mapping[str, int], until: int | None) -> None:
     """Take out what came behind an event of an experiment, or behind a time: whole commits, so that checksums fit."""
-    with _told(path), _opened(path, "rw") as connection:
+    with _opened(path, "rw") as connection:
         connection.execute("BEGIN IMMEDIATE")
         known = dict(connection.execute("SELECT name, id FROM rankone_experiments").fetchall())
         for name, last in upto.items():
             if name not in known:
-                raise InputError(
-                    f"an experiment of the backup ({', '.join(known) or 'none'})", name, "name one of them"
-                )
+                there = ", ".join(known) or "none"
+                raise InputError(f"an experiment of the backup ({there})", name, "name one of them")
             ((end,),) = connection.execute("SELECT max(seq) FROM rankone_journal WHERE experiment = ?", (known[name],))
             if last > end:
                 raise InputError(f"an event of '{name}' that the backup has, up to {end}", last, "take a newer backup")
@@ -149,7 +146,7 @@ def _cut_one(connection: sqlite3.Connection, name: str, number: int, condition: 
 
 def settle(path: Path) -> None:
     """Bring a file that is to be replaced to rest, with all that its log holds; refuse one that others have open."""
-    with _told(path), _opened(path, "rw") as connection:
+    with _opened(path, "rw") as connection:
         try:
             connection.execute("PRAGMA journal_mode = DELETE").fetchall()
         except sqlite3.OperationalError as error:
@@ -161,15 +158,10 @@ def settle(path: Path) -> None:
 
 @contextlib.contextmanager
 def _opened(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
+    """Open a file, and say what SQLite cannot do in one sentence."""
     uri = f"file:{quote(str(path.absolute()))}?mode={mode}"
-    with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=5.0, isolation_level=None)) as connection:
-        yield connection
-
-
-@contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Tell what SQLite cannot do in one sentence."""
     try:
-        yield
+        with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=5.0, isolation_level=None)) as connection:
+            yield connection
     except sqlite3.Error as error:
         raise StorageError(f"to read or write {path}", str(error), "make room, or see `rankone doctor`") from error

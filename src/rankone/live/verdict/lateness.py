@@ -34,21 +34,18 @@ class Late(NamedTuple):
 def late_levels(evidence: Evidence, late: Evidence, bar: float) -> list[Late]:
     """Return the levels of which more clicks are late than of another, each beside the one with most evidence.
 
-    Args:
-        evidence: of clicks in time.
-        late: of late ones; of no levels where there are none.
-        bar: the log evidence that each two levels need.
+    `bar` is the log evidence that each two levels need.
     """
-    found: dict[int, Late] = {}
+    result: dict[int, Late] = {}
     for first, end in zip(late.starts[:-1].tolist(), late.starts[1:].tolist(), strict=True):
         own = slice(first, end)
         in_time, too_late = (_on_grid(each.logs[own, own]) for each in (evidence, late))
         most = in_time.max(axis=2) + too_late.max(axis=2) - (in_time + too_late).max(axis=2)  # it cannot be more
         for x, y in np.argwhere(most >= bar) + first:
             one = _compared(evidence, late, int(x), int(y)) if x < y else None
-            if one is not None and one.log_evidence >= max(bar, found.get(one.level, one).log_evidence):
-                found[one.level] = one
-    return sorted(found.values(), key=lambda each: -each.log_evidence)
+            if one is not None and one.log_evidence >= max(bar, result.get(one.level, one).log_evidence):
+                result[one.level] = one
+    return sorted(result.values(), key=lambda each: -each.log_evidence)
 
 
 def _on_grid(logs: Floats) -> Floats:

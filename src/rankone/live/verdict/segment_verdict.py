@@ -68,14 +68,8 @@ class SegmentVerdict(NamedTuple):
 
 
 def segment_verdict(segments: Segments, levels_of_each: list[Any], error: float) -> SegmentVerdict:
-    """Return what is proven, with one error for all of it.
-
-    Args:
-        segments: what is known of each.
-        levels_of_each: the living levels of each factor, as evidence numbers them.
-        error: the probability that anything of it is wrong.
-    """
-    found: list[Statement] = []
+    """Return what is proven; that anything of it is wrong has probability `error`."""
+    result: list[Statement] = []
     best: list[list[int | None]] = []
     beaten: set[int] = set()
     sizes = np.diff(segments.evidence[0].starts) if segments.evidence else ()
@@ -84,12 +78,12 @@ def segment_verdict(segments: Segments, levels_of_each: list[Any], error: float)
         best.append([])
         for levels in levels_of_each:
             among = proven[np.ix_(levels, levels)]
-            found += [Statement(number, int(levels[x]), int(levels[y])) for x, y in np.argwhere(among)]
+            result += [Statement(number, int(levels[x]), int(levels[y])) for x, y in np.argwhere(among)]
             beaten |= set(levels[among.any(axis=0)].tolist())
             winners = levels[among.sum(axis=1) == len(levels) - 1] if len(levels) > 1 else levels
             best[-1].append(int(winners[0]) if len(winners) else None)
     depends = [len(levels) > 1 and beaten.issuperset(levels.tolist()) for levels in levels_of_each]
-    return SegmentVerdict(found, depends, best)
+    return SegmentVerdict(result, depends, best)
 
 
 def shrunken_ratios(evidences: list[Evidence], level: int, leader: int, common: float) -> Floats:

@@ -24,8 +24,7 @@ from rankone.live.evidence.ratios import Counted
 from rankone.live.evidence.standing import Standing
 from rankone.live.factors import margin, margins
 from rankone.live.fold.fold import Fold
-from rankone.live.forbidden import Allowed
-from rankone.numerics.arrays import Floats
+from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.product_fit import Design
 from rankone.wording.ratios import FEW_CLICKS, FEW_OUTCOMES
 
@@ -51,29 +50,32 @@ class Verdict(NamedTuple):
 
 def verdict_of(fold: Fold) -> Verdict:
     """Return what an experiment states by now."""
-    weighing = fold.weighing
-    if weighing.fault:
+    evidence = fold.evidence
+    if evidence.fault:
         return _by_counts(fold)._replace(basis="any", leads=False)
-    if weighing.fits:
-        clicks, outcomes = (margins(each)[weighing.live] for each in (fold.clicks, fold.pulls))
+    if evidence.fits:
+        clicks, outcomes = (margins(each)[evidence.live] for each in (fold.clicks, fold.pulls))
         seen = (clicks >= FEW_CLICKS) & (outcomes >= FEW_OUTCOMES)
-        found = weighing.standing(seen, fold.asked, fold.clicks + fold.late, _counted(fold))
-        decided = min(found.doubt, found.enough) <= weighing.error
-        known = weighing.compared >= _ENOUGH * weighing.weighed and (weighing.weighed or not fold.learned_since)
+        result = evidence.standing(seen, fold.asked, fold.clicks + fold.late, _counted(fold))
+        decided = min(result.doubt, result.enough) <= evidence.error
+        known = evidence.compared >= _ENOUGH * evidence.weighed and (evidence.weighed or not fold.learned_since)
         if decided or known:
             # Nobody leads without a click.
-            numbers = tuple(live[level] for live, level in zip(fold.live, found.leaders, strict=True))
-            leads = decided or (found.leads and bool(fold.clicks[numbers]))
-            return Verdict(found.leaders, leads, found.doubts, found.doubt, found.enough, "any", found)
+            leads = decided or (result.leads and bool(fold.clicks[tuple(fold.numbers_of(result.leaders))]))
+            return Verdict(result.leaders, leads, result.doubts, result.doubt, result.enough, "any", result)
     return _by_counts(fold)
+
+
+def design_of(pulls: Ints, clicks: Ints) -> Design:
+    """Return the product model of counts, an axis a factor."""
+    cells = np.argwhere(pulls)
+    return Design.of(cells, pulls.shape, pulls[tuple(cells.T)], clicks[tuple(cells.T)])
 
 
 def _counted(fold: Fold) -> list[Counted]:
     """Return for each factor what plain counts say of its living levels."""
     pulls, clicks = fold.of_living(fold.pulls), fold.of_living(fold.clicks)
-    cells = np.argwhere(pulls)
-    where = tuple(cells.T)
-    design = Design.of(cells, pulls.shape, pulls[where], clicks[where])
+    design = design_of(pulls, clicks)
     more = _SMOOTHING * np.bincount(design.levels.ravel(), minlength=design.n_levels).astype(np.float64)
     effects = np.split(np.maximum(design.maximise(more).x, _SMALLEST), design.starts[1:-1])
     return [
@@ -85,7 +87,7 @@ def _counted(fold: Fold) -> list[Counted]:
 def _by_counts(fold: Fold) -> Verdict:
     """Return the combination with the highest click rate among those with enough outcomes; nothing is stated of it."""
     pulls, clicks = fold.of_living(fold.pulls), fold.of_living(fold.clicks)
-    allowed = Allowed(fold.rules, pulls.shape).table(pulls.ndim)
+    allowed = fold.evidence.allowed.table(pulls.ndim)
     known = (clicks >= FEW_CLICKS) & (pulls >= FEW_OUTCOMES) & allowed
     guess = np.where(allowed, clicks / (pulls + FEW_OUTCOMES), -1.0)
     rates = np.where(known, clicks / np.maximum(pulls, 1), -1.0) if known.any() else guess

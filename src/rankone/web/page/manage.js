@@ -64,7 +64,11 @@ const levelChoices = (factors, first) => factors.map((factor) => field(factor.na
 // A level may be called as the first choice is: what was chosen is told by its place.
 const chosenLevels = (factors, choices) => factors.map((factor, place) => [factor.name, choices[place].querySelector("select").selectedIndex, living(factor)])
   .filter(([, index]) => index > 0).map(([factor, index, names]) => [factor, names[index - 1]]);
-const levelsText = (levels) => levels.map(([factor, level]) => `${factor} '${level}'`).join(", ");
+const levelsText = (levels) => {  // the grammar of rankone.wording.combinations
+  const unnamed = levels.map(([factor]) => factor).join() === "row,col";
+  const each = levels.map(([factor, level]) => (unnamed ? `'${level}'` : `${factor} '${level}'`));
+  return each.length < 3 ? each.join(" with ") : `${each.slice(0, -1).join(", ")} and ${each.at(-1)}`;
+};
 
 function stopForm() {
   const { report } = now;

@@ -72,7 +72,7 @@ const CREATE_COMMAND = `rankone create rankone.db homepage --window 600 \\
     --factor "headline=A,B" --factor "image=1,2"`;
 
 function createRequest() {
-  const settings = { name: "homepage", factors: { headline: ["A", "B"], image: ["1", "2"] }, window: 600 };
+  const settings = { name: "homepage", factors: { headline: ["A", "B"], image: ["1", "2"] }, outcomes: { window: 600 } };
   const bearer = token ? "    -H 'Authorization: Bearer rk_...' \\\n" : ""; // the one shown here may only read
   return `curl -X POST ${new URL("v1/experiments", document.baseURI)} \\\n${bearer}`
     + `    -H 'Content-Type: application/json' -d '${JSON.stringify(settings)}'`;

@@ -115,7 +115,7 @@ def figures(fold: Fold) -> dict[str, Any]:
     if left is not None:
         found["left"] = {factor: len(names) for factor, names in left.items()}
     state, short = verdict_of(fold), len(shortfalls(fold))
-    decided = not short and min(state.doubt, state.enough) <= fold.weighing.error
+    decided = not short and min(state.doubt, state.enough) <= fold.evidence.error
     found |= {"doubt": 1.0 if short else state.doubt, "decided": int(decided), "exploring": exploring(fold)}
     return found | {"shortfalls": short}
 

@@ -68,7 +68,7 @@ async def create_experiment(call: Call) -> Response:
         raise InputError("segments for per_segment", "none", do)
     if not call.caller.may("admin", name):
         raise forbidden("admin", name)
-    limits, max_open = call.service.limits, settings.get("waiting", {}).get("max_open", 0)
+    limits, max_open = call.service.limits, settings.get("outcomes", {}).get("max_open", 0)
     if max_open > limits.max_open:
         raise InputError(f"max_open of at most {limits.max_open}", max_open, "give less")
     served, new = await call.service.create(name, settings, call.token)

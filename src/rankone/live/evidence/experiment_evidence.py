@@ -10,7 +10,6 @@ Nor does a fault here stop decisions: where a look fails, a STEER notes it (`not
 from __future__ import annotations
 
 import copy
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -36,18 +35,18 @@ from rankone.evidence.trials import CLICKS_LEFT, TRIAL, probe_shares
 from rankone.evidence.visitors_left import visitors_left
 from rankone.live.evidence.ratios import Counted
 from rankone.live.evidence.segments import Segments
-from rankone.live.evidence.standing import Claims, Standing, least_proof, n_statements, standing
+from rankone.live.evidence.standing import Claims, Race, Standing, least_proof, n_statements, standing
 from rankone.live.evidence.weighed_outcomes import MAX_LEVELS, WeighedOutcomes
-from rankone.live.factors import Levels, margins
-from rankone.live.forbidden import Allowed
+from rankone.live.factors import Allowed, Levels, margins
 from rankone.live.settings import IGNORE, RESTART, TEST_ALL, Settings
-from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.arrays import Floats, Ints, starts_of
 
 PROBES = 0.1  # the least share of decisions that explore where an alarm restarts or insures, also after a verdict; and
 # the part of all decisions in which any level may be drawn there, beaten or not: what is never shown never rings
+_REPORTED = ("_evidence", "_traffic", "_late", "_segments", "steering")  # arrays that a report reads
 
 
-class Weighing(WeighedOutcomes):
+class ExperimentEvidence(WeighedOutcomes):
     """What clicks have shown so far, and how decisions are drawn from here on."""
 
     def __init__(
@@ -80,24 +79,24 @@ class Weighing(WeighedOutcomes):
         if not self.fits:
             self._begin_evidence((1,) * len(factors))
         else:
-            self._evidence, self._traffic = (resized(each, self.sizes) for each in (self.evidence, self.traffic))
+            self._evidence, self._traffic = (resized(each, self.sizes) for each in (self.in_time, self.traffic))
             late = len(self._late.now) > 0
             self._late = resized(self._late, self.sizes) if late else self._start_late((0,) * len(factors))
             if self._settings.stopping.margin and len(factors) > before:
                 self._spare_less(len(factors))
         self.watches, self._misfit = self.watches + 1, misfit
-        changes, interacts = (self.fits and asked != IGNORE for asked in self._asked_for)
+        wanted = self._settings.watch
         living = [np.array(levels.numbers(), np.int64) for levels in factors]
-        self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+        self.starts = starts_of(self.sizes)
         self.live = np.concatenate([numbers + first for numbers, first in zip(living, self.starts, strict=False)])
         scatter = self._watch.scatter  # as long as the sums that it is about
         self._watch = start_watch(
             self.sizes if self.fits else (),
             self.watches,
-            changes,
-            interacts and not misfit,
+            self.fits and wanted.change != IGNORE,
+            self.fits and wanted.interaction != IGNORE and not misfit,
             product=not misfit,
-            trials=self._settings.watch.change == RESTART and self._settings.explore > 0.0,
+            trials=wanted.change == RESTART and self._settings.explore > 0.0,
             live=self.live,
         )
         self._watch.scatter[:] = scatter
@@ -110,8 +109,8 @@ class Weighing(WeighedOutcomes):
         explore = self._settings.explore if self.fits else 0.0  # without evidence there is nothing to explore for
         sizes = tuple(len(numbers) for numbers in living)
         self.steering = start_steering(sizes, explore, control, share, forbidden)
-        self._allowed = Allowed(self.steering.forbidden, sizes)
-        self.statements = n_statements(self.sizes, sizes == self.sizes, self._allowed.named)
+        self.allowed = Allowed(self.steering.forbidden, sizes)
+        self.statements = n_statements(self.sizes, sizes == self.sizes, self.allowed.named)
 
     def _spare_less(self, n_factors: int) -> None:
         """Prove "good enough" anew: each of more factors may lose less. All else that is known stays known.
@@ -122,10 +121,6 @@ class Weighing(WeighedOutcomes):
         less = margin_ratio_of_each(self._settings.stopping.margin, n_factors)
         self._evidence.margin_ratio[0] = np.searchsorted(self._evidence.ratios, less, side="right") - 1
         self._evidence.enough[:] = 0.0
-
-    @property
-    def _asked_for(self) -> tuple[str, str]:
-        return self._settings.watch.change, self._settings.watch.interaction
 
     def levels_of_each(self) -> list[Ints]:
         """Return the numbers of the living levels of each factor, as evidence numbers them."""
@@ -142,47 +137,31 @@ class Weighing(WeighedOutcomes):
         return Claims(self.error, self.statements, comparisons(self.sizes))
 
     @property
-    def bar(self) -> float:
-        """The log evidence that each comparison needs for a verdict on all."""
-        return self.claims.bar
-
-    @property
     def may_be_decided(self) -> bool:
         """Whether a look at who leads could find a verdict: False where some factor has nobody proven to win it."""
-        proofs = (self.evidence.proof, self.evidence.enough)
-        return bool(self._allowed.named) or all(
-            max(least_proof(found[np.ix_(each, each)]).max() for found in proofs) >= self.bar
+        proofs, bar = (self.in_time.proof, self.in_time.enough), self.claims.bar
+        return bool(self.allowed.named) or all(
+            max(least_proof(proof[np.ix_(each, each)]).max() for proof in proofs) >= bar
             for each in self.levels_of_each()
         )
 
     def standing(self, seen: Any, asked: Ints, clicks: Ints, counted: Sequence[Counted] | None = None) -> Standing:
-        """Return who leads.
+        """Return who leads; `seen`: of which living levels there are enough outcomes to compare them.
 
-        Args:
-            seen: of which living levels there are enough outcomes to compare them.
-            asked: decisions of each combination of all levels.
-            clicks: the same of clicks, late ones too.
-            counted: for each factor, what plain counts say of its living levels.
+        `asked` and `clicks`, late ones too, are of each combination of all levels; `counted` as `standing` has it.
         """
-        each, starts = self.levels_of_each(), self.steering.starts
+        each = self.levels_of_each()
         living = np.ix_(*(levels - first for levels, first in zip(each, self.starts, strict=False)))
-        parts = np.split(seen, starts[1:-1])
-        return standing(
-            self.stated, self.clicked, each, self._allowed, self.claims, parts, asked[living], clicks[living], counted
-        )
+        race = Race(self.stated, self.clicked, each, self.allowed, self.claims, asked[living], clicks[living])
+        return standing(race, np.split(seen, self.steering.starts[1:-1]), counted)
 
-    def still(self) -> Weighing:
+    def frozen_copy(self) -> ExperimentEvidence:
         """Return a copy of what a report needs, which stays as it is while the experiment goes on."""
-        found = copy.copy(self)
-        found._evidence, found._traffic, found._late = (
-            each._replace(**{name: array.copy() for name, array in each._asdict().items()})
-            for each in (self.evidence, self.traffic, self.late)
-        )
-        found._compared, found._waiting, found._segments = self.compared, [], self._segments.still()
-        found.steering = self.steering._replace(
-            shares=self.steering.shares.copy(), allowed=self.steering.allowed.copy()
-        )
-        return found
+        self._settle()
+        frozen = copy.copy(self)
+        frozen._waiting = []
+        frozen.__dict__ |= copy.deepcopy({name: value for name, value in vars(self).items() if name in _REPORTED})
+        return frozen
 
     def follow(self, details: dict[str, Any]) -> None:
         """Draw decisions as a STEER says; one that only notes a fault, or its end, leaves that as it is."""
@@ -193,25 +172,18 @@ class Weighing(WeighedOutcomes):
         self.steering.shares[EXPLORE] = details["explore"]
         measure_allowed(self.steering)
 
-    def turned_over(self, restarts: int) -> tuple[int, int] | None:
+    def reversed_levels(self, restarts: int) -> tuple[int, int] | None:
         """Return two levels, numbered factor after factor, the second of which now beats the first; None: no two do."""
         if not self.fits or self._settings.watch.change == IGNORE:
             return None
         bar = reversal_bar(self.sizes, restarts)
-        first, second = compiled(reversed_levels, reversed_levels.__module__)(self.evidence, bar)
+        first, second = compiled(reversed_levels, reversed_levels.__module__)(self.in_time, bar)
         return (first, second) if first >= 0 else None
 
     @property
     def arrays(self) -> tuple[Any, ...]:
         """All that is known, to see how large it is."""
-        return (
-            *self._evidence,
-            *self._traffic,
-            *self._late,
-            *self.steering,
-            *self._watch,
-            self._segments,
-        )
+        return (*self._evidence, *self._traffic, *self._late, *self.steering, *self._watch, self._segments)
 
     def restore(self, known: Sequence[Any], facts: list[int]) -> None:
         """Go on from what a snapshot holds: evidence, traffic, steering, watch, late; and `facts`."""
@@ -227,9 +199,9 @@ class Weighing(WeighedOutcomes):
         """Return the probabilities of the living levels with zeros for the others."""
         if len(cross) == sum(self.sizes):
             return cross
-        found = np.zeros(sum(self.sizes))
-        found[self.live] = cross
-        return found
+        whole = np.zeros(sum(self.sizes))
+        whole[self.live] = cross
+        return whole
 
     def visitors_left(self, leaders: Sequence[int], clicks: int) -> tuple[int, int] | None:
         """Return from how many to how many visitors a verdict on what leads still needs; None: nobody can say.
@@ -239,40 +211,33 @@ class Weighing(WeighedOutcomes):
         """
         shrinks = math.isfinite(self._goal.patience)
         explores = self.fits and bool(self.steering.shares[EXPLORE]) and not shrinks
-        if not explores or self.fault or self._allowed.named:
+        if not explores or self.fault or self.allowed.named:
             return None
-        found, starts = self.steering.starts[:-1] + leaders, self.steering.starts
-        return visitors_left(self.stated, self.live, starts, found, self.bar, self.weighed, clicks)
+        starts = self.steering.starts
+        return visitors_left(
+            self.stated, self.live, starts, starts[:-1] + leaders, self.claims.bar, self.weighed, clicks
+        )
 
-    def turn(self, asked: Ints, clicks: Ints) -> str | None:
-        """Return the note of a STEER, if decisions should be drawn differently by now; None: they stay as they are."""
+    def steering_note(self, asked: Ints, clicks: Ints, *, if_changed: bool = False) -> dict[str, Any] | None:
+        """Return how decisions should be drawn by now, as a STEER says it.
+
+        None: the policy runs alone, or what there is stays, where it is asked for only `if_changed`.
+        """
         self._settle()
         if not self.fits or not self._settings.explore or self.broken:
             return None
-        details, turned = self._renewed(asked, clicks)
-        return json.dumps(details, separators=(",", ":")) if turned else None
-
-    def steer(self, asked: Ints, clicks: Ints) -> dict[str, Any] | None:
-        """Return how decisions should be drawn by now, as a STEER says it; None: the policy runs alone."""
-        if not self.fits or not self._settings.explore or self.broken:
-            return None
-        return self._renewed(asked, clicks)[0]
-
-    def _renewed(self, asked: Ints, clicks: Ints) -> tuple[dict[str, Any], bool]:
-        """Return the details of a STEER that fits by now, and if that is worth a change."""
         shown, claims = margins(asked)[self.live].astype(float), self.claims
-        mix, found = np.empty(len(self.live)), np.zeros(len(self.sizes), np.int64)
-        turned, explore, won = compiled(renew, renew.__module__)(
-            self.stated, self.live, self.steering, shown, claims.bar, claims.beaten_bar, self._goal, mix, found
+        mix, leaders = np.empty(len(self.live)), np.zeros(len(self.sizes), np.int64)
+        changed, explore, won = compiled(renew, renew.__module__)(
+            self.stated, self.live, self.steering, shown, claims.bar, claims.beaten_bar, self._goal, mix, leaders
         )
-        rules = bool(self._allowed.named) and not won
+        rules = bool(self.allowed.named) and not won
         if rules:
             state = self.standing(np.ones(len(self.live), bool), asked, clicks)
-            planned, found = found, np.array(state.leaders, np.int64) + self.steering.starts[:-1]
-            won = state.doubt <= self.error
-            explore = 0.0 if won else explore
-            racing, part = np.concatenate(state.doubts) > self.error, 0.5 if (planned == found).all() else 1.0
-            mix_racing(mix, self.steering.starts, found, racing, self._goal.lead, part)
+            planned, leaders = leaders, np.array(state.leaders, np.int64) + self.steering.starts[:-1]
+            explore = 0.0 if state.doubt <= self.error else explore
+            racing, part = np.concatenate(state.doubts) > self.error, 0.5 if (planned == leaders).all() else 1.0
+            mix_racing(mix, self.steering.starts, leaders, racing, self._goal.lead, part)
         insures = self._settings.watch.interaction == TEST_ALL and not self._misfit
         probes = self._settings.explore and (self._settings.watch.change == RESTART or insures)
         if probes:
@@ -280,5 +245,5 @@ class Weighing(WeighedOutcomes):
             mix_evenly(mix, self.steering.starts, part)
         if rules or probes:
             apart = float(np.abs(mix / PARTS - self.steering.mix).max())
-            turned = (apart >= SAME and explore > 0.0) or self.steering.shares[EXPLORE] != explore
-        return {"explore": explore, "mix": [int(part) for part in mix]}, bool(turned)
+            changed = (apart >= SAME and explore > 0.0) or self.steering.shares[EXPLORE] != explore
+        return {"explore": explore, "mix": [int(part) for part in mix]} if changed or not if_changed else None
