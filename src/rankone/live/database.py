@@ -1,7 +1,5 @@
 """A database of experiments, to be shared by the experiments of a program."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import functools

@@ -1,7 +1,5 @@
 """The embedded experiment: ask what to show, tell whether it was clicked; durable by default, no server."""
 
-from __future__ import annotations
-
 import copy
 import functools
 from collections.abc import Callable, Sequence

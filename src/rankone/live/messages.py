@@ -3,8 +3,6 @@
 Plain values and their checks, without NumPy, Numba or a database: the client has nothing else.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import numbers

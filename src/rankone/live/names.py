@@ -1,7 +1,5 @@
 """Names that people give to experiments, factors, levels, keys and sources. Plain checks: the client makes them too."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence, Sized
 from typing import Any

@@ -1,7 +1,5 @@
 """How an experiment is opened: what a new one begins with, and what must not contradict one that is there."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import secrets

@@ -1,7 +1,5 @@
 """How a setting is declared: its kind, which checks values, and all that is said of it to people."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

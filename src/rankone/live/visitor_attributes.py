@@ -3,8 +3,6 @@
 Plain checks, without NumPy: the client makes them too.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ then. So a journal that is read again does what was done, even by a program that
 was proven before a change stays proven of the time before.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Decisions as their askers see them, and as the planner finds them again by their ids."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import hmac

@@ -8,8 +8,6 @@ Home-made, as drivers and pools commit for each caller alone: 64 threads get 4,7
 out of one SQLite file, 3.3 times what plain `sqlite3` gets with a transaction each (`python -m benchmarks experiment`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import threading

@@ -3,8 +3,6 @@
 What visitors ask and tell is in `rankone.live.commit.planner`. Here as there the fold is read and never changed.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -16,8 +16,6 @@
   order they began and each ends once.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import itertools

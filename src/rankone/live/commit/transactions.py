@@ -11,8 +11,6 @@ If anything fails before the commit is known to be good, what is in memory may b
 and folded again from the journal when next needed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import itertools

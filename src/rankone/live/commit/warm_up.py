@@ -1,7 +1,5 @@
 """Compile what a live experiment runs before it does, where nobody else waits for it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -5,8 +5,6 @@ estimates that are made two by two need not fit together: A may look better than
 `level_scores` makes one number for each level from all of them: who has the highest is ahead of all in every table.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple

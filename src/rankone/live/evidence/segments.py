@@ -6,8 +6,6 @@ which they came. There is room for `most` of them; visitors of later ones are co
 journal keeps what was said of each.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -15,8 +15,6 @@ be worse than some other. Let c be the best. If another one wins, then c was bea
 in one level, or of sum (K_d - 1) (K_e - 1) that differ in two. So many statements share the error (`n_statements`).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -10,8 +10,6 @@ beginning of an era depends on counts only, so the policy itself is replayed for
 with it, and the counts before are kept apart.
 """
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from typing import Any

@@ -7,8 +7,6 @@ are served meanwhile.
 Folds that nobody has used for long leave memory where all together are large, and are read again when they are needed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

@@ -1,7 +1,5 @@
 """What a fold holds, and what can be told of it without changing anything."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 Nothing here takes a lock or writes: it sees what is committed, whoever committed it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import threading

@@ -1,7 +1,5 @@
 """What the events of a journal mean to the policy that is moved over them, and how its choices are written there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

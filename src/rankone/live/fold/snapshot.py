@@ -7,8 +7,6 @@ Where a journal begins behind what was archived, such a snapshot is its *base*, 
 `LAYOUT` teaches `load_base` to read the layouts that were released before.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

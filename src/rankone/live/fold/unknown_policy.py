@@ -4,8 +4,6 @@ Its experiment is still counted, listed, reported, exported and stopped: none of
 policy itself must answer is refused.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 from rankone.errors import InputError

@@ -5,8 +5,6 @@ the journal goes on from where it is, at the pace of a clock that nobody can set
 then ahead of the machine's clock. Either is noted as an event.
 """
 
-from __future__ import annotations
-
 import time
 
 AHEAD = 10_000_000  # microseconds: so far the two clocks may part, or jump, before it is worth a word

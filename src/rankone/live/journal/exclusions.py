@@ -1,7 +1,5 @@
 """Outcomes that no longer count: which ones an exclusion takes out of the fold of a journal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

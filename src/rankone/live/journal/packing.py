@@ -6,8 +6,6 @@ The probabilities of a decision's cross (`rankone.evidence.levels`) are single-p
 each factor that there was by then, behind the number of factors and the number of levels of each.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 

@@ -14,8 +14,6 @@ for bit what all of the journal gives (`rankone doctor --archive` proves that). 
 journal can be read (`WithArchive`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import json

@@ -3,8 +3,6 @@
 SQLite files are copied by SQLite's own online backup, while services write. PostgreSQL has its own tools.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import itertools

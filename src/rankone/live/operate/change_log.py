@@ -1,7 +1,5 @@
 """Who has changed what in an experiment, and when: the rare events of its journal, in words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rankone.live.factors import Factors

@@ -3,8 +3,6 @@
 All of an experiment is read as of one moment, so that a service may go on writing meanwhile.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 from collections.abc import Iterator

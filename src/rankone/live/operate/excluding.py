@@ -9,8 +9,6 @@ Files of archives stay as they are. They are folded once more without what is ex
 new base of the journal and an event ARCHIVE that names it (`again`), so `rankone doctor --archive` proves it, too.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import functools

@@ -3,8 +3,6 @@
 All of them need probabilities of the decisions (basis "any"), and all rest on the product model and nothing about time.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Making the report of an experiment from its fold: what leads, how sure that is, who got how much traffic."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """Making what a report says of segments from the fold of an experiment."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

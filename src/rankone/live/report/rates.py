@@ -6,8 +6,6 @@ reaches 1 / a with probability at most a (Ville). Its logarithm is ``N d(m, x) -
 interval holds at all times, as long as the rate does not move.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a report on an experiment says, and how it is told. Plain values: a client reads one without NumPy or Numba."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any, Self

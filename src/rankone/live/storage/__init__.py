@@ -2,8 +2,6 @@
 defining the class in it is all the registration.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A storage is used by one thread at a time (the writer's). `begin` locks the name
 `rollback`; what is read between is what the last commit left, whoever made it.
 """
 
-from __future__ import annotations
-
 import abc
 import contextlib
 import functools

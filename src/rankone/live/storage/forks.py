@@ -7,8 +7,6 @@ did not succeed (somebody was at work for long, or it was the one at work who fo
 database it wants to use, and told why.
 """
 
-from __future__ import annotations
-
 import ctypes
 import logging  # noqa: F401 - its locks are taken at forks too, and must be taken after ours: those at work may log
 import os

@@ -6,8 +6,6 @@ statements that leads from one schema to the next. Migrations go forwards only, 
 database is next opened to be written; a new database goes through all of them.
 """
 
-from __future__ import annotations
-
 from rankone.errors import JournalError, StorageError
 from rankone.live.storage.driver import DamagedDatabase, Driver, NotPermitted
 

@@ -6,8 +6,6 @@ file it is (the number of its inode, in SQLite's `user_version`, which nothing e
 ends: a file that says it is another one, and has no log beside it, was copied in use.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 import zlib

@@ -12,8 +12,6 @@ whose mean is 1, so it ever exceeds 1 / e with probability at most e (Wasserman,
 inference", PNAS 2020). Between the points of the grid the upper bound of `rankone.live.evidence.ratios` is used.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -21,8 +21,6 @@ Trials, 1986), and theta_s is where its posterior is highest. Where segments dif
 chance allows, the variance is 0 and all of them have the common ratio. Estimates carry no promise.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -13,8 +13,6 @@ There are two bases, and a report says which one it has:
   highest rate leads, and nothing is stated.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
