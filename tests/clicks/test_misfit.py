@@ -43,17 +43,15 @@ def test_a_fit_better_than_chance_is_no_proof_that_there_is_no_interaction():
     assert model.expected(0.0) == pytest.approx(model.freedom)  # Q is chi-squared there
     assert model.expected(0.009) == pytest.approx(model.freedom / 2.0)
     rng = generator(4)
-    means = [model_q(model, rng, own=0.003) for _ in range(300)]
+    means = [model_q(cells, rates, model._noise, rng, own=0.003) for _ in range(300)]
     assert np.mean(means) == pytest.approx(model.expected(0.003), abs=4 * np.std(means) / np.sqrt(300))
     assert said.deviation == said.deviation_low == 0.0
     assert 0.03 < said.deviation_high < 0.2
     assert "(0% to 0%)" not in said.sentence(doubtful=True)
 
 
-def model_q(model, rng, own):
-    drawn = _Model(
-        model._cells, model._sizes, model._rates, np.sqrt(model._noise) * rng.standard_normal(18), model._noise
-    )
+def model_q(cells, rates, noise, rng, own):
+    drawn = _Model(cells, (3, 3, 2), rates, np.sqrt(noise) * rng.standard_normal(18), noise)
     return drawn.fitted(own)[0]
 
 

@@ -13,8 +13,6 @@ to know which items stood there together. Equal tails are counted.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
@@ -137,14 +135,14 @@ class TailCounter:
         self._tables: list[pl.DataFrame] = []
         self._waiting = 0
 
-    def add(self, queries: pl.Series, items: Any, clicked: Any, none: int) -> None:
-        """Count the tails of lists as matrices; `none` marks a place without an item."""
+    def add(self, queries: pl.Series, items: Ints, clicked: Bytes) -> None:
+        """Count the tails of lists as matrices."""
         if not len(items):
             return
         places = np.arange(1, items.shape[1] + 1)
         last = np.where(clicked > 0, places, 0).max(axis=1)
-        clicked_last = np.where(last > 0, items[np.arange(len(items)), last - 1], none)
-        below = np.where(places > last[:, None], items, none)
+        clicked_last = np.where(last > 0, items[np.arange(len(items)), last - 1], NO_ITEM)
+        below = np.where(places > last[:, None], items, NO_ITEM)
         numbers = {f"{place}": below[:, place] for place in range(items.shape[1])}
         table = pl.DataFrame({"query": queries, "last": last, "last_item": clicked_last, **numbers})
         self._tables.append(table.group_by(pl.all()).agg(times=pl.len().cast(pl.Int64)))
@@ -155,7 +153,7 @@ class TailCounter:
     def _merged(self) -> pl.DataFrame:
         return pl.concat(self._tables).group_by(pl.exclude("times")).agg(pl.col("times").sum())
 
-    def table(self, none: int) -> pl.DataFrame | None:
+    def table(self) -> pl.DataFrame | None:
         """Return the tails, items by name."""
         if not self._tables:
             return None
@@ -163,7 +161,7 @@ class TailCounter:
         places = [name for name in table.columns if name.isdigit()]
 
         def name(column: str) -> pl.Expr:
-            return pl.when(pl.col(column) != none).then(pl.col(column).cast(pl.String))
+            return pl.when(pl.col(column) != NO_ITEM).then(pl.col(column).cast(pl.String))
 
         return table.select(
             "query",

@@ -37,8 +37,8 @@ class Format:
         """Say whether a file that begins like this may be of the format, once somebody has named it."""
         return cls.recognises(head)
 
-    def read(self, source: Source, collector: Collector) -> int:
-        """Read one file; return how many rows it has."""
+    def read(self, source: Source, collector: Collector) -> None:
+        """Read one file; count its rows in the collector's report."""
         raise TypeError(f"{type(self).__name__} must define read(source, collector)")
 
     def finish(self, collector: Collector) -> None:

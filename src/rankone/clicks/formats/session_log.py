@@ -44,16 +44,13 @@ class SessionLog(Format):
         self._tails = TailCounter()
         self._n_held_out = 0
 
-    def read(self, source: Source, collector: Collector) -> int:
+    def read(self, source: Source, collector: Collector) -> None:
         """Read one file."""
         reading = sessions.start_reading(collector.rules.positions or _POSITIONS)
         parse = compiled(sessions.parse_rows, __name__)
-        rows = 0
         for block in source.blocks():
             if isinstance(block, Oversized):
-                rows += 1
-                collector.report.rows += 1
-                collector.bad(block.line, "the line is longer than 1 MB", block.start)
+                collector.oversized(block)
                 continue
             data = np.frombuffer(block.data, np.uint8)
             reading.state[sessions.LINE] = block.first_line - 1
@@ -61,7 +58,6 @@ class SessionLog(Format):
             while begin < len(data):
                 begin = parse(data, begin, reading, self._layout)
                 collector.report.rows += int(reading.state[sessions.ROWS])
-                rows += int(reading.state[sessions.ROWS])
                 for line, reason, start, end in reading.bad[: reading.state[sessions.N_BAD]].tolist():
                     collector.bad(line, sessions.REASONS[reason], block.data[start:end])
                 for name, number in zip(sessions.TALLY_NAMES[1:], reading.state[1 : sessions.N_TALLIES], strict=True):
@@ -74,14 +70,13 @@ class SessionLog(Format):
             collector.show_progress(source)
         reading.state[sessions.FIRST_OPEN] = reading.state[sessions.N_LISTS]  # a session ends with its file
         self._take_finished(reading, collector)
-        return rows
 
     def finish(self, collector: Collector) -> None:
         """Deliver the counts."""
         cells = self._counter.table()
         if len(cells):
             collector.table(cells)
-        tails = self._tails.table(sessions.NO_ITEM)
+        tails = self._tails.table()
         if tails is not None:
             collector.tails.append(tails)
 
@@ -90,18 +85,15 @@ class SessionLog(Format):
         finished, filled = int(reading.state[sessions.FIRST_OPEN]), int(reading.state[sessions.N_LISTS])
         if finished == 0 and filled == sessions.OPEN_LISTS:
             finished = filled // 2  # one session with thousands of lists: its oldest ones take no more clicks
-        held_out = collector.holds_out(reading.heads[:finished, sessions.SESSION]) & (
-            reading.heads[:finished, sessions.QUERY] != sessions.NO_OUTCOMES
-        )
+        known = reading.heads[:finished, sessions.QUERY] != sessions.NO_OUTCOMES
+        held_out = collector.holds_out(reading.heads[:finished, sessions.SESSION]) & known
         if held_out.any():
             self._hold_out(reading, np.flatnonzero(held_out), collector)
         self._counter.add(reading, ~held_out)
         if collector.rules.tails:
-            chosen = np.flatnonzero(~held_out & (reading.heads[:finished, sessions.QUERY] != sessions.NO_OUTCOMES))
-            names = self._counter.query_names(
-                reading.heads[chosen, sessions.QUERY], reading.heads[chosen, sessions.REGION]
-            )
-            self._tails.add(names, reading.items[chosen], reading.clicked[chosen], sessions.NO_ITEM)
+            chosen = np.flatnonzero(~held_out & known)
+            names = self._counter.query_names(*reading.heads[chosen, sessions.QUERY : sessions.REGION + 1].T)
+            self._tails.add(names, reading.items[chosen], reading.clicked[chosen])
         for array in (reading.heads, reading.items, reading.clicked):
             array[: filled - finished] = array[finished:filled]
         reading.state[sessions.N_LISTS] = filled - finished
@@ -111,7 +103,7 @@ class SessionLog(Format):
         positions = reading.items.shape[1]
         numbers = np.arange(self._n_held_out, self._n_held_out + len(chosen))
         self._n_held_out += len(chosen)
-        names = self._counter.query_names(reading.heads[chosen, sessions.QUERY], reading.heads[chosen, sessions.REGION])
+        names = self._counter.query_names(*reading.heads[chosen, sessions.QUERY : sessions.REGION + 1].T)
         table = pl.DataFrame(
             {
                 "list": np.repeat(numbers, positions),

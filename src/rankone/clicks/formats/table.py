@@ -96,9 +96,8 @@ class Table(Format):
         report.note(pooled(header, columns, ONLY_QUERY))
         return ONLY_QUERY
 
-    def read(self, source: Source, collector: Collector) -> int:
+    def read(self, source: Source, collector: Collector) -> None:
         """Read one file."""
-        before = collector.report.rows
         rest: pl.DataFrame | None = None
         gathered: list[pl.DataFrame] | None = None  # all rows, where lists do not stand together: they are sorted
         self._seen = pl.Series(dtype=pl.UInt64)
@@ -126,7 +125,6 @@ class Table(Format):
             self._take(pl.concat(gathered).sort("query", "list", maintain_order=True), True, collector)
         if rest is not None:
             self._take(rest, True, collector)
-        return collector.report.rows - before
 
     def _header(self, source: Source) -> list[str]:
         """Return the names of the columns; none of an empty file."""

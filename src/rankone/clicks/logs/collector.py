@@ -16,7 +16,7 @@ from rankone.clicks.counts.counter import merged_tails
 from rankone.clicks.counts.counts import MOST_POSITIONS, Counts, merged
 from rankone.clicks.logs.long_tables import hint, reason_text, worst_of
 from rankone.clicks.logs.read_report import ReadReport
-from rankone.clicks.logs.source import Source
+from rankone.clicks.logs.source import Oversized, Source
 from rankone.errors import InputError
 from rankone.numerics.arrays import Ints, Mask
 from rankone.specs import number_in, whole_number
@@ -62,28 +62,32 @@ class Collector:
         self.rows_of_counts = 0  # rows of an aggregated log that were taken
         self.tails: list[pl.DataFrame] = []
         self._found: dict[str, str | None] = {}  # the first value that each reason was given for
-        self._file: Path = Path()
+        self._file, self._rows_before = Path(), 0
         self._quarantine: TextIO | None = None
         self._progress = progress
         self._total_bytes, self._done_bytes = total_bytes, 0
 
     def begin(self, source: Source) -> None:
         """Say which file the next rows come from."""
-        self._file = source.path
+        self._file, self._rows_before = source.path, self.report.rows
         self.report.files += 1
 
-    def end(self, source: Source, rows: int) -> None:
+    def end(self, source: Source) -> None:
         """Close the account of a file."""
         self._done_bytes += source.total_bytes
         self.report.add("byte order marks", int(source.had_bom))
-        if rows == 0:
-            self.report.add("empty files", 1)
+        self.report.add("empty files", int(self.report.rows == self._rows_before))
         if source.broken:
             self.report.add("files cut short", 1)
             if self.rules.strict:
                 do = "fetch the file again, or read without strict"
                 raise InputError(f"{source.path.name} whole", source.broken, do)
         self.show_progress(None)
+
+    def oversized(self, line: Oversized) -> None:
+        """Set aside a line that is longer than the limit."""
+        self.report.rows += 1
+        self.bad(line.line, "the line is longer than 1 MB", line.start)
 
     def show_progress(self, source: Source | None) -> None:
         """Tell the caller how far the reading is."""

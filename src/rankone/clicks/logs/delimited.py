@@ -61,8 +61,7 @@ def batches(
     header: list[str] = []
     for block in source.blocks():
         if isinstance(block, Oversized):
-            collector.report.rows += 1
-            collector.bad(block.line, "the line is longer than 1 MB", block.start)
+            collector.oversized(block)
             continue
         if not header:
             end = block.data.index(b"\n") + 1

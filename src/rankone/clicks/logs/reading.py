@@ -140,7 +140,8 @@ def _read(
     with contextlib.closing(collector):
         for source in sources:
             collector.begin(source)
-            collector.end(source, reader.read(source, collector))
+            reader.read(source, collector)
+            collector.end(source)
         reader.finish(collector)
         collector.judge(at_end=True)
     return collector
