@@ -23,6 +23,9 @@ PROBLEMS = {
     for ratio in (0.8, 0.87, 0.93, 1.0)
 }  # fmt: skip
 
+# Left out: "both" near ties, and with nine pairs, takes an hour.
+LONG = {(name, "both") for name in list(PROBLEMS)[3:]}
+
 
 def guess(problem: RankOne, goal: str, seed: int, visitors: int) -> tuple[int, int] | None:
     """Return what is guessed after so many visitors of the rehearsal with this seed."""
@@ -52,10 +55,10 @@ def row(name: str, goal: str, runs: Sequence[int]) -> str:
     return f"| {name} | {goal} | {len(found)} | {len(given)} ({len(given) / len(found):.0%}) | {right} |"
 
 
-def report(runs: Sequence[int] = range(1_000, 1_100)) -> str:
+def report(runs: Sequence[int] = range(5_000, 5_400)) -> str:
     """Return the table of all problems; where levels are equal every guess is wrong."""
     head = "| problem | goal | looks before a verdict | with a guess | right |"
-    rows = [row(name, goal, runs) for name in PROBLEMS for goal in ("decide", "both")]
+    rows = [row(name, goal, runs) for name in PROBLEMS for goal in ("decide", "both") if (name, goal) not in LONG]
     intro = (
         f"{len(runs)} runs each, looked at after {', '.join(f'{at:,}' for at in LOOKS)} visitors; the guess is meant"
     )
