@@ -193,23 +193,11 @@ def check_list_sizes(n_items: int, n_positions: int) -> None:
         raise InputError("at most as many positions as items", got, "show each item once, in a shorter list")
 
 
-def _ignore(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    pass
-
-
-def _ignore_known(state: Any, shown: Any, pulls: int, clicks: int) -> None:
-    pass
-
-
-def _never(state: Any) -> int:
-    return 0
-
-
 def learns_nothing(state_class: type) -> None:
     """Register what a yardstick does with outcomes: nothing."""
-    learn.register(state_class)(_ignore)
-    relearn.register(state_class)(_ignore_known)
-    syncs.register(state_class)(_never)
+    learn.register(state_class)(lambda state, shown, tag, outcome: None)
+    relearn.register(state_class)(lambda state, shown, pulls, clicks: None)
+    syncs.register(state_class)(lambda state: 0)
 
 
 def needed_horizon(policy: Policy, horizon: int | None) -> int:
