@@ -279,11 +279,11 @@ class RemoteExperiment(LevelChanges):
 
     def add_factor(self, factor: str, levels: Sequence[str]) -> None:
         """Add a whole factor: all decisions so far had the first of its levels."""
-        self._post("factors/add", {"name": factor, "levels": list(levels)})
+        self._post("factors/add", {"factor": factor, "levels": list(levels)})
 
     def declare_segments(self, segments: Mapping[str, Sequence[Any] | None]) -> None:
         """Say which attributes of visitors are told apart from now on, as in `rankone.Experiment`."""
-        self._post("segments", {"attributes": dict(checked_declaration(segments))})
+        self._post("segments", {"segments": dict(checked_declaration(segments))})
 
     def close(self) -> None:
         """Close the connections to the service that are not in use; another call opens one again."""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rankone.cli import _logs
-from rankone.cli._commands import DATA, command
-from rankone.cli._options import json_file, model_names
-from rankone.cli._wording import as_format_options, told_as
+from rankone.cli._commands import command
+from rankone.cli._options import JSON, json_file, model_option, with_options
+from rankone.cli._tables import print_json, show_table
 from rankone.errors import InputError
 from rankone.specs import amount
 
@@ -24,25 +23,17 @@ if TYPE_CHECKING:
 _RATE = ("rate", "low", "high")
 
 
-@command("fit", example="log.tsv.gz --top 5 --out models.json", topic=DATA)
+@command("fit", example="log.tsv.gz --top 5 --out models.json")
+@with_options(_logs.READING)
 def fit(
     log: list[str] = _logs.LOGS,
-    format: str | None = _logs.FORMAT,
-    option: list[str] | None = _logs.OPTION,
-    model: str = typer.Option(
-        "pbm",
-        "--model",
-        "-m",
-        autocompletion=model_names,
-        help="A click model: pbm, pbm:scale=balanced, ubm, ...",
-    ),
+    model: str = model_option("pbm", "A click model: pbm, pbm:scale=balanced, ubm, ..."),
     top: int = _logs.TOP,
     min_impressions: int | None = typer.Option(
         None,
         min=0,
         help="Leave out items that a query showed less often than this (default 20); 0 keeps all, as the paper does.",
     ),
-    positions: int | None = _logs.POSITIONS,
     out: Path | None = typer.Option(
         None,
         help="JSON file for the fitted problems; `rankone simulate --problem FILE#QUERY` plays one: pairs of items and "
@@ -53,9 +44,8 @@ def fit(
     ),
     chart: Path | None = typer.Option(None, help="Picture of attraction and examination (.png .svg .pdf .html)."),
     quarantine: Path | None = typer.Option(None, help="File for rows that cannot be read; default: beside --out."),
-    strict: bool = _logs.STRICT,
-    max_bad: float = _logs.MAX_BAD,
-    as_json: bool = typer.Option(False, "--json", help="Print account and summary as JSON and nothing else."),
+    as_json: bool = JSON,
+    **reading: Any,
 ) -> None:
     """Read a click log and fit a click model to its queries."""
     from rankone import clicks
@@ -75,11 +65,8 @@ def fit(
         drawable(picture)
     if quarantine is None and out is not None:
         quarantine = out.with_suffix(".quarantine.tsv")
-    counts = _logs.read_counts(
-        log, format, option, top, positions=positions, strict=strict, max_bad=max_bad, quarantine=quarantine,
-        tails=chosen.uses_tails,
-    )  # fmt: skip
-    with told_as(as_format_options), progress_bar("fitting") as fitting:
+    counts = _logs.read_counts(log, top, reading | {"quarantine": quarantine, "tails": chosen.uses_tails})
+    with progress_bar("fitting") as fitting:
         chosen.fit(counts, progress=fitting)
     most_frequent = [query for query in counts.queries["query"] if query in chosen.cells_.query_numbers]
     summary, warnings = chosen.overview(), chosen.warnings()
@@ -91,12 +78,10 @@ def fit(
     if save is not None:
         chosen.save(save)
     if as_json:
-        found = {"log": counts.report.to_dict(), "model": facts, "warnings": warnings + counts.report.warnings()}
-        print(json.dumps(found | {"queries": summary.to_dicts()}, indent=1))
+        content = {"log": counts.report.to_dict(), "model": facts, "warnings": warnings + counts.report.warnings()}
+        print_json(content | {"queries": summary.to_dicts()})
         return
     _logs.show_account(counts.report)
-    from rankone.cli._tables import show_table
-
     show_table(_telling(summary), f"{chosen.title}: {_words(facts)}", spare=("perplexity", "gamma", "p_max", "mu"))
     written = [str(path) for path in (out, save, picture, counts.report.rows_quarantined and quarantine) if path]
     said = [f"Beware: {warning}" for warning in warnings] + [f"Written: {', '.join(written)}"] * bool(written)

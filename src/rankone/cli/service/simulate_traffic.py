@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import typer
 
-from rankone.cli._commands import SERVICE, command
-from rankone.cli._options import policy_names, whole_number
+from rankone.cli._commands import command
+from rankone.cli._options import policy_option, problem_option, whole_number
 from rankone.wording.numbers import percent
 
 
-@command("simulate-traffic", example="http://127.0.0.1:8000 demo --problem needle:8x8", topic=SERVICE)
+@command("simulate-traffic", example="http://127.0.0.1:8000 demo --problem needle:8x8")
 def simulate_traffic(
     url: str = typer.Argument(..., help="Address of the service, such as http://127.0.0.1:8000."),
     name: str = typer.Argument(..., help="Name of the experiment; created if it is missing."),
-    problem: str = typer.Option(
-        ..., "--problem", "-p", help="How visitors click: needle:8x8, a file, 'needle:8x8|changes=1' in quotes, ..."
-    ),
-    policy: str | None = typer.Option(
-        None, "--policy", "-P", autocompletion=policy_names, help="Policy, if the experiment has to be created."
-    ),
+    problem: str = problem_option(..., "How visitors click: needle:8x8, a file, 'needle:8x8|changes=1' in quotes, ..."),
+    policy: str | None = policy_option(None, "Policy, if the experiment has to be created."),
     rate: float = typer.Option(200.0, help="Visits per second.", min=0.1),
     visits: int | None = typer.Option(None, parser=whole_number, help="Stop after this many visits.", metavar="N"),
     batch: int = typer.Option(10, help="Visits that come together.", min=1, max=1000),
@@ -40,6 +37,7 @@ def simulate_traffic(
 
     found = rankone.as_problem(problem)
     said = None if segment is None else segment_in_line(segment)
+    how: Any = {"policy": policy, "rate": rate, "visits": visits, "batch": batch, "seed": seed, "segment": said}
     named = names_of(found)
     console = Console(stderr=True, markup=False, highlight=False)
     with Client(url, token) as client:
@@ -57,10 +55,7 @@ def simulate_traffic(
         def progress(visits: int, clicks: int) -> None:
             status.update(f"{amount(visits, 'visit')}, {amount(clicks, 'click')} ({percent(clicks / max(1, visits))})")
 
-        total, clicks = run(
-            client, name, found, policy=policy, rate=rate, visits=visits, batch=batch, seed=seed, segment=said,
-            progress=progress,
-        )  # fmt: skip
+        total, clicks = run(client, name, found, progress=progress, **how)
         sentence = client.experiment(name).report().sentence
     print(f"{amount(total, 'visit')}, {amount(clicks, 'click')}.", file=sys.stderr)
     print(sentence)

@@ -53,33 +53,6 @@ def listen_at(path: Path) -> socket.socket:
     return listening
 
 
-def checked_proxies(given: list[str]) -> list[str]:
-    """Return addresses and networks of proxies that are trusted to say whose request they pass on.
-
-    >>> checked_proxies(["127.0.0.1", "10.0.0.0/8"])
-    ['127.0.0.1', '10.0.0.0/8']
-    """
-    for text in given:
-        try:
-            ipaddress.ip_network(text)
-        except ValueError:
-            do = "name each, such as 127.0.0.1 or 10.0.0.0/8; there is no sign for all of them"
-            raise InputError("an address or a network for --trusted-proxy", text, do) from None
-    return list(given)
-
-
-def checked_root(text: str) -> str:
-    """Return the path under which a proxy offers the service, or refuse what is none.
-
-    >>> checked_root("/rankone/"), checked_root("")
-    ('/rankone', '')
-    """
-    root = text.rstrip("/")
-    if root and (not root.startswith("/") or root.startswith("//") or set(root) & set("?#%") or not root.isascii()):
-        raise InputError("a path for --root-path", text, "try --root-path /rankone")
-    return root
-
-
 def greeting(db: str | Path, host: str, port: int, root: str = "", secure: bool = False) -> str:
     """Say which page to open, and what is in the database."""
     here = "localhost" if host in _EVERYWHERE else f"[{host}]" if ":" in host else host

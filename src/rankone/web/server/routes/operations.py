@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 from rankone.errors import InputError, RankoneError, StorageError
 from rankone.live.names import checked_name
 from rankone.web.encoding import encode
-from rankone.web.server.access.auth import Caller, ThisMachine
+from rankone.web.server.access.tokens import THIS_MACHINE, Token
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.http.responses import Answer
 from rankone.web.server.schemas.bodies import Body
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rankone.web.server.service import Service
 
 log = logging.getLogger("rankone.web")
+ONE = "/v1/experiments/{name}"
 _SINGLE = (b"host", b"authorization", b"origin", b"sec-fetch-site", b"content-type", b"idempotency-key")
 
 
@@ -40,7 +41,7 @@ class Call:
     """One request as its handler sees it: let in, read and checked."""
 
     service: Service
-    caller: Caller
+    caller: Token  # that let it in, or `THIS_MACHINE`
     headers: Mapping[str, str]  # by name, in lower case
     name: str  # of the experiment, if the path has one
     id: str  # of the decision, if the path has one
@@ -105,9 +106,17 @@ class Operation:
         return tuple(sorted(found))
 
 
-def operation(method: str, path: str, scope: str | None, **more: Any) -> Callable[[Handler], Operation]:
+OPERATIONS: list[Operation] = []
+
+
+def operation(method: str, path: str, scope: str | None, **more: Any) -> Callable[[Handler], Handler]:
     """Decorator: the handler becomes an operation."""
-    return lambda handler: Operation(method, path, handler, scope, **more)
+
+    def register(handler: Handler) -> Handler:
+        OPERATIONS.append(Operation(method, path, handler, scope, **more))
+        return handler
+
+    return register
 
 
 def answer(content: Any, status: int = 200) -> Response:
@@ -152,8 +161,7 @@ class Endpoint:
         if len(headers) < len(scope["headers"]):
             _check_single(scope["headers"])
         name, id = found.get("name", ""), found.get("id", "")
-        caller: Caller = ThisMachine()
-        body = query = None
+        caller, body, query = THIS_MACHINE, None, None
         if operation.simple:
             body = await self._body(receive, headers)
             headers.setdefault("authorization", f"Bearer {body.token}" if body.token else "")
