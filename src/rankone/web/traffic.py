@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -109,31 +110,29 @@ def simulate_traffic(
     return audience.visits, audience.clicks
 
 
+@dataclasses.dataclass
 class _Audience:
     """What the workers share."""
 
-    def __init__(
-        self,
-        experiment: RemoteExperiment,
-        problem: Problem,
-        factors: Sequence[Sequence[str]],
-        rate: float,
-        limit: int | None,
-        batch: int,
-        seed: int,
-        segment: Segment | Mapping[str, str] | None,
-        progress: Callable[[int, int], None],
-    ) -> None:
-        self._segment = segment
-        self._experiment, self._rate, self._limit = experiment, rate, limit
-        self._problem, self._world = problem, problem.start()
+    experiment: RemoteExperiment
+    problem: Problem
+    factors: Sequence[Sequence[str]]
+    rate: float
+    limit: int | None
+    batch: int
+    seed: int
+    segment: Segment | Mapping[str, str] | None
+    progress: Callable[[int, int], None]
+    visits: int = 0
+    clicks: int = 0
+    failure: BaseException | None = None
+
+    def __post_init__(self) -> None:
+        self._world = self.problem.start()
         self._came = 0  # visitors who saw something, which is the time of a world that changes
-        self._places = [{name: place for place, name in enumerate(names)} for names in factors]
-        self._batch, self._seed, self._progress = batch, seed, progress
+        self._indices = [{name: index for index, name in enumerate(names)} for names in self.factors]
         self._mutex, self._started, self._began = threading.Lock(), 0, time.monotonic()
         self._over = threading.Event()
-        self.visits, self.clicks = 0, 0
-        self.failure: BaseException | None = None
 
     def end(self) -> None:
         """Send no more visitors."""
@@ -141,33 +140,33 @@ class _Audience:
 
     def visit(self, worker: int) -> None:
         """Send batch after batch of visitors until it is over."""
-        rng = generator(self._seed, "audience", worker)
+        rng = generator(self.seed, "audience", worker)
         try:
             while (count := self._next()) and not self._over.is_set():
-                decisions = self._experiment.ask(count, source=SIMULATED, segment=self._segment)
+                decisions = self.experiment.ask(count, source=SIMULATED, segment=self.segment)
                 clicks = [self._clicks(made.levels.values(), rng) for made in decisions]
                 told = zip((decision.id for decision in decisions), clicks, strict=True)
-                for answer in self._experiment.tell_many(told, source=SIMULATED):
+                for answer in self.experiment.tell_many(told, source=SIMULATED):
                     if isinstance(answer, Exception):
                         raise answer
                 with self._mutex:
                     self.visits += count
                     self.clicks += sum(clicks)
-                    self._progress(self.visits, self.clicks)
+                    self.progress(self.visits, self.clicks)
         except BaseException as error:
             self.failure = error
             self.end()
         finally:
-            self._experiment.close()
+            self.experiment.close()
 
     def _clicks(self, levels: Iterable[str], rng: np.random.Generator) -> bool:
         """Return whether a visitor clicks what is shown."""
-        shown = tuple(places[name] for places, name in zip(self._places, levels, strict=True))
-        if type(self._problem) is Product:  # whose kernels are for compiled code alone
-            return bool(rng.random() < self._problem.rate(*shown))
-        if isinstance(self._problem, Means):
-            return bool(rng.random() < self._problem.means[shown])
-        if isinstance(self._problem, Drifting):
+        shown = tuple(index[name] for index, name in zip(self._indices, levels, strict=True))
+        if type(self.problem) is Product:  # whose kernels are for compiled code alone
+            return bool(rng.random() < self.problem.rate(*shown))
+        if isinstance(self.problem, Means):
+            return bool(rng.random() < self.problem.means[shown])
+        if isinstance(self.problem, Drifting):
             return bool(rng.random() < self._rate_now(shown))
         outcome = [0]
         respond(self._world, shown, outcome, rng)
@@ -176,17 +175,17 @@ class _Audience:
     def _rate_now(self, shown: Sequence[int]) -> float:
         """Return how often this is clicked by now, and wear it."""
         with self._mutex:
-            found = rate_at(self._world, self._came, shown)
+            rate = rate_at(self._world, self._came, shown)
             self._came += 1
             for first, level in zip(self._world.first, shown, strict=True):
                 self._world.shown[first + level] += 1.0
-        return found
+        return rate
 
     def _next(self) -> int:
         """Return how many visitors come next, when it is time for them; 0: no more."""
         with self._mutex:
-            count = self._batch if self._limit is None else min(self._batch, self._limit - self._started)
-            due = self._began + self._started / self._rate
+            count = self.batch if self.limit is None else min(self.batch, self.limit - self._started)
+            due = self._began + self._started / self.rate
             self._started += count
         self._over.wait(max(0.0, due - time.monotonic()))
         return count

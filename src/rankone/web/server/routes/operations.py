@@ -5,12 +5,13 @@ The table of operations makes the routes, the OpenAPI document and the test of w
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
@@ -174,7 +175,9 @@ class Endpoint:
             if body.weight > 1:
                 self._service.auth.charge(caller, body.weight - 1)
         if operation.query is not None:
-            query = _checked_query(operation.query, scope["query_string"])
+            given = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+            with _validating():
+                query = operation.query.model_validate({key: values[-1] for key, values in given.items()})
         call = Call(self._service, caller, headers, name, id, body, query)
         work = operation.handler(call)
         try:
@@ -190,7 +193,8 @@ class Endpoint:
         if content and media_type not in self._operation.media_types:
             expected, got = "Content-Type: application/json", f"'{media_type[:100]}'"
             raise Problem(415, "not-json", expected, got, "send JSON and say so")
-        return _checked_body(self._operation.body, content)
+        with _validating():
+            return self._operation.body.model_validate_json(content or b"{}")
 
     def _too_slow(self) -> Problem:
         do = "try again; it may have got in, and an Idempotency-Key makes an ask safe to repeat"
@@ -220,17 +224,11 @@ def forbidden(scope: str, name: str) -> Problem:
     return Problem(403, "forbidden", f"a token with the scope '{scope}'{where}", "another", "ask for one")
 
 
-def _checked_body(model: type[Body], content: bytes) -> Body:
+@contextlib.contextmanager
+def _validating() -> Iterator[None]:
+    """Let Pydantic's errors speak in the voice of rankone."""
     try:
-        return model.model_validate_json(content or b"{}")
-    except ValidationError as error:
-        raise _explained(error) from None
-
-
-def _checked_query(model: type[Body], query: bytes) -> Body:
-    given = parse_qs(query.decode("latin-1"), keep_blank_values=True)
-    try:
-        return model.model_validate({key: values[-1] for key, values in given.items()})
+        yield
     except ValidationError as error:
         raise _explained(error) from None
 

@@ -173,25 +173,13 @@ class Changes:
     changes: list[Change]
 
 
-@answer_of
-class Excluded:
-    """How many outcomes no longer count."""
-
-    excluded: int
+def _number(name: str, field: str, about: str) -> Any:
+    return create_model(name, __doc__=about, **{field: (int, ...)})  # type: ignore[call-overload]
 
 
-@answer_of
-class Voided:
-    """How many decisions were closed."""
-
-    voided: int
-
-
-@answer_of
-class LevelNumber:
-    """The number of a level that came or went."""
-
-    number: int
+Excluded = _number("Excluded", "excluded", "How many outcomes no longer count.")
+Voided = _number("Voided", "voided", "How many decisions were closed.")
+LevelNumber = _number("LevelNumber", "number", "The number of a level that came or went.")
 
 
 @answer_of
