@@ -103,10 +103,8 @@ def progress_bar(
             return kept
         return f"{done[0] if done else 'what was finished is'} kept in {out}; the same command continues"
 
-    columns = (
-        TextColumn("{task.description}"), CompilingOrBar(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )  # fmt: skip
+    times = (TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), CompilingOrBar(), MofNCompleteColumn(), *times)
     with stopped_by_hand(what_is_kept), late_bar(*columns) as bar:
         task = bar.add_task(what, total=None, found=0, compiles=compiles)
 

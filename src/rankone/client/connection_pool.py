@@ -22,13 +22,7 @@ _STALE = 60.0
 
 
 class Connections:
-    """Open connections to one address, none of them in use.
-
-    Args:
-        host: name or address of the machine.
-        port: None: the usual one.
-        secure: speak TLS and check the certificate.
-    """
+    """Open connections to one address, none of them in use; `secure`: speak TLS and check the certificate."""
 
     def __init__(self, host: str, port: int | None, secure: bool) -> None:
         self._host, self._port = host, port
@@ -37,12 +31,10 @@ class Connections:
         self._process = os.getpid()
 
     def take(self, timeout: float, new: bool) -> HTTPConnection:
-        """Return a connection that is open.
+        """Return an open connection that waits so many seconds for the other side, now and later.
 
-        Args:
-            timeout: seconds to wait for the other side, now and later.
-            new: open one in any case. A server that closes one after some idle seconds may be about to do so, and then
-                nobody knows whether it still took a request; a new one it does not close.
+        `new`: open one in any case. A server that closes one after some idle seconds may be about to do so, and then
+        nobody knows whether it still took a request; a new one it does not close.
         """
         if os.getpid() != self._process:  # a fork: what is open belongs to the parent, which goes on using it
             self.close()

@@ -68,20 +68,11 @@ def simulate_traffic(
 ) -> tuple[int, int]:
     """Send visitors to an experiment, which is made if it is missing; return (visits, clicks).
 
-    Args:
-        client: the service.
-        name: the experiment.
-        problem: how the visitors click.
-        policy: who chooses, if the experiment is made.
-        rate: visits per second, at most.
-        visits: stop after this many; None: go on until interrupted.
-        batch: visits that come together.
-        workers: connections.
-        seed: seed of the clicks.
-        segment: what is said of all these visitors; run it again, with another problem, for those of another one.
-        progress: called with visits and clicks so far.
+    At most `rate` visits a second come in batches of `batch`, over `workers` connections, until there were `visits`
+    of them (None: until interrupted). `policy` is for an experiment that is made. `segment` is said of all these
+    visitors: run it again, with another problem, for those of another one. `progress` hears of visits and clicks.
     """
-    names = [found["name"] for found in client.experiments()]
+    names = [each["name"] for each in client.experiments()]
     if name not in names:
         segments = None if segment is None else dict.fromkeys(checked_segment(segment).attributes)
         client.create(name, policy=policy, factors=names_of(problem), watch={"segments": segments})

@@ -84,10 +84,12 @@ def fit(
     _logs.show_account(counts.report)
     show_table(_telling(summary), f"{chosen.title}: {_words(facts)}", spare=("perplexity", "gamma", "p_max", "mu"))
     written = [str(path) for path in (out, save, picture, counts.report.rows_quarantined and quarantine) if path]
-    said = [f"Beware: {warning}" for warning in warnings] + [f"Written: {', '.join(written)}"] * bool(written)
+    for warning in warnings:
+        print(f"Beware: {warning}")
+    if written:
+        print(f"Written: {', '.join(written)}")
     if out is not None:
-        said.append(f"Next: rankone simulate --problem '{out}#{most_frequent[0]}'")
-    print("\n".join(said), end="\n" * bool(said))
+        print(f"Next: rankone simulate --problem '{out}#{most_frequent[0]}'")
 
 
 def _telling(summary: pl.DataFrame) -> pl.DataFrame:
@@ -99,18 +101,19 @@ def _telling(summary: pl.DataFrame) -> pl.DataFrame:
     texts = [pl.col(f"supported_{name}").map_elements(lambda rate: f"{rate:.2g}", pl.String) for name in _RATE]
     others = pl.when(pl.col("items") == 2).then(pl.lit("other")).otherwise(pl.lit("others"))
     few = pl.when("too_little_data").then(pl.lit("too little data")).otherwise(pl.lit(""))
-    shown = summary.select(
-        "query", item="supported_item", position="supported_position", click_rate=pl.format("{} ({} to {})", *texts),
-        clicked=pl.format("{} of {}", "supported_clicks", "supported_impressions"),
-        may_be_as_good=pl.format("{} of {} {}", "not_told_apart", pl.col("items") - 1, others), verdict=few,
-        impressions="impressions", clicks="clicks", components="components", perplexity="perplexity", mu="mu",
-        p_max="p_max", gamma="gamma",
-    )  # fmt: skip
-    if not summary["too_little_data"].any():
-        shown = shown.drop("verdict")
-    if (shown["components"] == 1).all():
-        shown = shown.drop("components")
-    return shown.drop("p_max", "gamma") if (shown["gamma"] == shown["mu"]).all() else shown
+    supported = {
+        "item": pl.col("supported_item"),
+        "position": pl.col("supported_position"),
+        "click_rate": pl.format("{} ({} to {})", *texts),
+        "clicked": pl.format("{} of {}", "supported_clicks", "supported_impressions"),
+        "may_be_as_good": pl.format("{} of {} {}", "not_told_apart", pl.col("items") - 1, others),
+        "verdict": few,
+    }
+    counted = ("impressions", "clicks", "components", "perplexity", "mu", "p_max", "gamma")
+    shown = summary.select("query", *(each.alias(name) for name, each in supported.items()), *counted)
+    idle = [] if summary["too_little_data"].any() else ["verdict"]
+    idle += ["components"] if (shown["components"] == 1).all() else []
+    return shown.drop(*idle, *(["p_max", "gamma"] if (shown["gamma"] == shown["mu"]).all() else []))
 
 
 def _facts(model: ClickModel, queries: int) -> dict[str, Any]:
@@ -128,9 +131,8 @@ def _facts(model: ClickModel, queries: int) -> dict[str, Any]:
 
 
 def _words(facts: dict[str, Any]) -> str:
-    words = [
-        f"{amount(facts['items_left_out'], 'item')} with fewer than {facts['min_impressions']} impressions left out"
-    ]
+    few = f"with fewer than {facts['min_impressions']} impressions left out"
+    words = [f"{amount(facts['items_left_out'], 'item')} {few}"]
     if facts["queries_left_out"]:
         words.append(f"and {facts['queries_left_out']:,} queries that have no others")
     if "scale" in facts:
@@ -156,9 +158,6 @@ def _save(model: ClickModel, queries: list[str], out: Path, about: dict[str, Any
     each = []
     for query in queries:
         own, curve = items[(query,)], curves.get((query,), examination)
-        intervals = {
-            "row_intervals": own.select("low", "high").rows(),
-            "col_intervals": curve.select("low", "high").rows(),
-        }
-        each.append({"impressions": own["impressions"].to_list()} | intervals)
+        rows, cols = (table.select("low", "high").rows() for table in (own, curve))
+        each.append({"impressions": own["impressions"].to_list(), "row_intervals": rows, "col_intervals": cols})
     save_problems([model.problem(query) for query in queries], out, extra=about, each=each)

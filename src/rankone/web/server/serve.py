@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
+import ipaddress
 import itertools
 import logging
 import signal
-import socket
 import sys
 import time
 from collections.abc import Callable
@@ -20,16 +20,18 @@ from rankone.live import Database
 from rankone.live.commit.warm_up import compile_elsewhere, warm_up_all
 from rankone.live.storage import is_file, shown
 from rankone.live.storage.driver import NotPermitted
+from rankone.specs import amount
 from rankone.web.server.access.certificates import check_certificate
 from rankone.web.server.access.tokens import list_tokens
 from rankone.web.server.limits import Limits
-from rankone.web.server.listening import greeting, inside, listen, listen_at
+from rankone.web.server.listening import listen, listen_at
 from rankone.web.server.options import ServerOptions
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 log = logging.getLogger("rankone.web")
+_EVERYWHERE = (str(ipaddress.IPv4Address(0)), str(ipaddress.IPv6Address(0)))
 _FILES = 200  # that the service needs beside its connections
 _PATIENCE, _AGAIN, _SAID_EVERY = 5.0, 1.0, 10  # seconds for a try and until the next; how many are told once
 _M_ARENA_MAX = -8  # of glibc's mallopt
@@ -133,7 +135,7 @@ def serve(options: ServerOptions, say: Callable[[str], None] = lambda sentence: 
     listening = listen(options.host, options.port) if options.uds is None else listen_at(Path(options.uds))
     try:
         compile_ahead(options.db, say)
-        say(_greeting(options, listening))
+        say(greeting(options, 0 if options.uds else listening.getsockname()[1]))
         signal.signal(signal.SIGTERM, _ended)  # the server raises the signal again when all is finished
         if options.workers is None:
             make_server(make_app(options), Limits(), **options.for_uvicorn).run(sockets=[listening])
@@ -145,11 +147,19 @@ def serve(options: ServerOptions, say: Callable[[str], None] = lambda sentence: 
                 Path(options.uds).unlink()
 
 
-def _greeting(options: ServerOptions, listening: socket.socket) -> str:
+def greeting(options: ServerOptions, port: int) -> str:
+    """Say where the service listens, which page to open, and what is in the database."""
+    host, page = options.host, f"{options.root_path}/ in a browser"
+    here = "localhost" if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
+    where = f"open http{'s' * (options.tls_cert is not None)}://{here}:{port}{page}"
     if options.uds is not None:
-        return f"listens at {options.uds}; {inside(options.db)}; Ctrl-C ends it"
-    port = listening.getsockname()[1]
-    return greeting(options.db, options.host, port, options.root_path, options.tls_cert is not None)
+        where = f"listens at {options.uds}"
+    try:
+        with Database(options.db) as database:
+            inside = amount(len(database.names()), "experiment")
+    except StorageError:  # the service waits for a database that is away
+        inside = "out of reach for now"
+    return f"{where}; database {shown(options.db)}: {inside}; Ctrl-C ends it"
 
 
 def _ended(number: int, frame: object) -> None:

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 from starlette.responses import Response
 
 from rankone.errors import InputError
+from rankone.live import Experiment
 from rankone.live.report.report import Report
 from rankone.simulation.plans.plan import Plan
 from rankone.simulation.plans.plan_inputs import check_plan
@@ -119,9 +120,7 @@ async def plan(call: Call) -> Response:
             return answer(file.read())
 
 
-def _change(
-    method: str, path: str, about: str, body: type[bodies.Body] | None, result: Any = None, **more: Any
-) -> None:
+def _change(method: str, path: str, body: Any, result: Any = None, **more: Any) -> None:
     """Make the operation that calls a method of `Experiment`, whose keywords are the fields of the body.
 
     Its answer is the experiment, or with `result`, a model of one field, what the method returned.
@@ -135,7 +134,7 @@ def _change(
         done = await served.call(getattr(served.experiment.on_behalf_of(call.token), method), **wishes)
         return answer(await served.shown.get() if result is None else dict.fromkeys(result.model_fields, done))
 
-    handler.__name__, handler.__doc__ = method, about
+    handler.__name__, handler.__doc__ = method, (getattr(Experiment, method).__doc__ or "").partition("\n")[0]
     answers = _SHOWN if result is None else {200: result}
     operation("POST", f"{ONE}/{path}", "admin", body=body, answers=answers, **more)(handler)
 
@@ -151,49 +150,13 @@ async def _check_room(
     call.service.check_room(list(sizes.values()))
 
 
-_change("stop", "stop", "Stop experimenting: from now on every decision is one combination.", bodies.StopBody)
-_change("resume", "resume", "Experiment again after a stop, on all that is known.", None, problems=(422,))
-_change(
-    "exclude",
-    "exclude",
-    "Undo false clicks: outcomes that fit everything given no longer count.",
-    bodies.ExcludeBody,
-    out.Excluded,
-    slow=True,
-)
-_change(
-    "void_open",
-    "void-open",
-    "Close decisions that have been open for long; outcomes that arrive later are recorded as late.",
-    bodies.VoidOpenBody,
-    out.Voided,
-)
-_change(
-    "add_level",
-    "levels/add",
-    "Add a level to a factor; what is known of the others stays known.",
-    bodies.LevelBody,
-    out.LevelNumber,
-)
-_change(
-    "retire_level",
-    "levels/retire",
-    "Withdraw a level of a factor: it is never chosen again.",
-    bodies.LevelBody,
-    out.LevelNumber,
-)
-_change(
-    "add_factor",
-    "factors/add",
-    "Add a whole factor: all decisions so far had the first of its levels.",
-    bodies.FactorBody,
-    large=True,
-)
-_change("forbid", "forbid", "Never show some levels together any more.", bodies.ForbidBody)
-_change("allow", "allow", "Show levels together again that were forbidden.", bodies.ForbidBody)
-_change(
-    "declare_segments",
-    "segments",
-    "Say which attributes of visitors are told apart from now on; segments that do not fit count among the others.",
-    bodies.SegmentsBody,
-)
+_change("stop", "stop", bodies.StopBody)
+_change("resume", "resume", None, problems=(422,))
+_change("exclude", "exclude", bodies.ExcludeBody, out.Excluded, slow=True)
+_change("void_open", "void-open", bodies.VoidOpenBody, out.Voided)
+_change("add_level", "levels/add", bodies.LevelBody, out.LevelNumber)
+_change("retire_level", "levels/retire", bodies.LevelBody, out.LevelNumber)
+_change("add_factor", "factors/add", bodies.FactorBody, large=True)
+_change("forbid", "forbid", bodies.ForbidBody)
+_change("allow", "allow", bodies.ForbidBody)
+_change("declare_segments", "segments", bodies.SegmentsBody)
