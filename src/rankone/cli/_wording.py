@@ -24,9 +24,9 @@ def in_options(text: str, names: Collection[str]) -> str:
     if "option" in names:
         text = as_format_options(text, without=names)
     words = "|".join(names)
-    text = re.sub(rf"(?<![:,\w-])(?<!-o )({words})=", lambda found: f"{_option(found[1])} ", text)
+    text = re.sub(rf"(?<![:,\w-])(?<!-o )({words})=", lambda match: f"{_option(match[1])} ", text)
     several = "|".join(name for name in names if "_" in name) or "$^"  # other words are words of the language too
-    return re.sub(rf"(?<![:,\w-])({several})\b", lambda found: _option(found[1]), text)
+    return re.sub(rf"(?<![:,\w-])({several})\b", lambda match: _option(match[1]), text)
 
 
 def as_format_options(text: str, without: Collection[str] = ()) -> str:
@@ -36,7 +36,7 @@ def as_format_options(text: str, without: Collection[str] = ()) -> str:
     'name the column: -o item=doc'
     """
     return re.sub(
-        rf"(?<!-o )\b({_OF_A_FORMAT})=", lambda found: found[0] if found[1] in without else f"-o {found[0]}", text
+        rf"(?<!-o )\b({_OF_A_FORMAT})=", lambda match: match[0] if match[1] in without else f"-o {match[0]}", text
     )
 
 
@@ -44,11 +44,11 @@ def _option(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _each_factor(found: re.Match[str]) -> str:
+def _each_factor(match: re.Match[str]) -> str:
     try:
-        given = ast.literal_eval(found[1])
+        given = ast.literal_eval(match[1])
     except (ValueError, SyntaxError):  # a name with quotes of its own
-        return found[0]
+        return match[0]
     if isinstance(given, dict):
         given = [f"{name}={','.join(each) if isinstance(each, list) else each}" for name, each in given.items()]
     return " ".join(f"--factor {each}" for each in given)

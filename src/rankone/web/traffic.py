@@ -28,17 +28,17 @@ def names_of(problem: Problem) -> dict[str, list[str]]:
     >>> names_of(rankone.as_problem("needle:2x1|changes=1"))
     {'row': ['row 1', 'row 2'], 'col': ['col 1']}
     """
-    found = _at_first(problem)
-    if isinstance(found, Product) and not isinstance(found, RankOne):
-        return {factor: list(names) for factor, names in found.level_names.items()}
-    return {"row": list(found.row_names), "col": list(found.col_names)}
+    world = _at_first(problem)
+    if isinstance(world, Product) and not isinstance(world, RankOne):
+        return {factor: list(names) for factor, names in world.level_names.items()}
+    return {"row": list(world.row_names), "col": list(world.col_names)}
 
 
 def truth_of(problem: Problem, named: Mapping[str, Sequence[str]]) -> str:
     """Say what an experiment should find, in these names of levels."""
-    found = _at_first(problem)
-    best = found.best_decision() or (0,) * len(found.shape)
-    rate = float(found.means.max()) if isinstance(found, Means) else found.best_mean
+    world = _at_first(problem)
+    best = world.best_decision() or (0,) * len(world.shape)
+    rate = float(world.means.max()) if isinstance(world, Means) else world.best_mean
     levels = {factor: names[level] for (factor, names), level in zip(named.items(), best, strict=True)}
     then = " at first; then it changes" if isinstance(problem, Drifting) else ""
     return f"{combination_text(levels)}, {percent(rate)} clicks{then}"
@@ -46,10 +46,10 @@ def truth_of(problem: Problem, named: Mapping[str, Sequence[str]]) -> str:
 
 def _at_first(problem: Problem) -> RankOne | Product | Means:
     """Return a world on pairs or combinations as its first visitor finds it."""
-    found = problem.problem if isinstance(problem, Drifting) else problem
-    if not isinstance(found, (RankOne, Product, Means)):
+    world = problem.problem if isinstance(problem, Drifting) else problem
+    if not isinstance(world, (RankOne, Product, Means)):
         raise InputError("a problem on pairs or combinations", repr(problem), "try needle:8x8, or a file")
-    return found
+    return world
 
 
 def simulate_traffic(
@@ -136,8 +136,8 @@ class _Audience:
             while (count := self._next()) and not self._over.is_set():
                 decisions = self.experiment.ask(count, source=SIMULATED, segment=self.segment)
                 clicks = [self._clicks(made.levels.values(), rng) for made in decisions]
-                told = zip((decision.id for decision in decisions), clicks, strict=True)
-                for answer in self.experiment.tell_many(told, source=SIMULATED):
+                outcomes = zip((decision.id for decision in decisions), clicks, strict=True)
+                for answer in self.experiment.tell_many(outcomes, source=SIMULATED):
                     if isinstance(answer, Exception):
                         raise answer
                 with self._mutex:

@@ -52,7 +52,7 @@ def check_rank1(
         if len(source) != 2:
             raise InputError("a database and the name of an experiment", " ".join(source), "see `rankone experiments`")
         with Database(source[0], read_only=True) as database, progress_bar("simulations") as progress:
-            found = check_experiment(database, source[1], progress=progress, **wishes)
+            checked = check_experiment(database, source[1], progress=progress, **wishes)
     else:
         from rankone.analysis.interactions import check_counts
         from rankone.clicks.counts.factor_counts import FactorCounts
@@ -61,15 +61,15 @@ def check_rank1(
         tables = _tables(source, top, min_impressions, options)
         with progress_bar("simulations") as progress:
             if isinstance(tables, FactorCounts):
-                found, taken = check_counts(tables, progress=progress, **wishes), tables.taken
+                checked, taken = check_counts(tables, progress=progress, **wishes), tables.taken
             else:
-                found = check_rank1(tables, progress=progress, **wishes)
+                checked = check_rank1(tables, progress=progress, **wishes)
     if chart is not None:
-        found.chart().save(chart)
+        checked.chart().save(chart)
     if as_json:
-        print_json({**found.to_dict(), "notes": taken})
+        print_json({**checked.to_dict(), "notes": taken})
     else:
-        _show(found, chart)
+        _show(checked, chart)
         print("\n".join(taken), end="\n" if taken else "")
 
 
@@ -93,26 +93,26 @@ def _tables(
     return _logs.read_counts(source, top, options).shown_at_least(min_impressions)
 
 
-def _show(found: Rank1Report, chart: Path | None) -> None:
+def _show(checked: Rank1Report, chart: Path | None) -> None:
     """Print the sentence, then what it rests on."""
-    print(found.sentence)
-    if found.misfit_sentence is not None:
-        print(found.misfit_sentence)
-    first = found.checks[0]
-    if len(found.checks) > 1:
-        names = ("factors", "levels", "of the other") if found.of_factors else ("query", "items", "positions")
+    print(checked.sentence)
+    if checked.misfit_sentence is not None:
+        print(checked.misfit_sentence)
+    first = checked.checks[0]
+    if len(checked.checks) > 1:
+        names = ("factors", "levels", "of the other") if checked.of_factors else ("query", "items", "positions")
         columns = dict(zip(("name", "n_rows", "n_cols"), names, strict=True)) | {"outcomes": "impressions"}
         columns |= {"clicks": "clicks", "statistic": "statistic", "p_value": "p", "p_holm": "p, Holm"}
-        if not found.of_factors:  # of which nobody works it out
+        if not checked.of_factors:  # of which nobody works it out
             columns["visible"] = "visible deviation"
-        table = found.summary()
-        if found.of_factors:  # what has one level only fits any product
+        table = checked.summary()
+        if checked.of_factors:  # what has one level only fits any product
             table = table.drop_nulls("p_value")
-            first = min(found.checks, key=lambda check: 2.0 if check.p_value is None else check.p_value)
+            first = min(checked.checks, key=lambda check: 2.0 if check.p_value is None else check.p_value)
         show_table(table, None, columns)
-        first = found.doubts[0] if found.doubts else first
+        first = checked.doubts[0] if checked.doubts else first
     if first.p_value is not None:
-        cells, sides = first.cells.head(5), first.name.split(" and ") if found.of_factors else []
+        cells, sides = first.cells.head(5), first.name.split(" and ") if checked.of_factors else []
         if len({*sides, *cells.columns}) == len(cells.columns) + 2:  # names that can stand above columns
             cells = cells.rename(dict(zip(("row", "col"), sides, strict=True)))
         show_table(cells, f"Pairs of '{first.name}' farthest from rank 1 (deviation in standard errors)")

@@ -35,19 +35,19 @@ def simulate_traffic(
     from rankone.web.traffic import names_of, truth_of
     from rankone.web.traffic import simulate_traffic as run
 
-    found = rankone.as_problem(problem)
+    world = rankone.as_problem(problem)
     said = None if segment is None else segment_in_line(segment)
     how: Any = {"policy": policy, "rate": rate, "visits": visits, "batch": batch, "seed": seed, "segment": said}
-    named = names_of(found)
+    named = names_of(world)
     console = Console(stderr=True, markup=False, highlight=False)
     with Client(url, token) as client:
         known = client.experiments()  # nobody there, or the token is wrong: that comes before all else
         if name in [each["name"] for each in known]:  # its levels have names of their own
             report = client.experiment(name).report()
             own = {factor.name: [level.name for level in factor.levels] for factor in report.factors}
-            named = own if tuple(map(len, own.values())) == found.shape else named
+            named = own if tuple(map(len, own.values())) == world.shape else named
     console.print(
-        f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {truth_of(found, named)}."
+        f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {truth_of(world, named)}."
     )
     console.print(f"Watch it at {url} - Ctrl-C ends it.")
     with Client(url, token) as client, console.status("") as status:
@@ -55,7 +55,7 @@ def simulate_traffic(
         def progress(visits: int, clicks: int) -> None:
             status.update(f"{amount(visits, 'visit')}, {amount(clicks, 'click')} ({percent(clicks / max(1, visits))})")
 
-        total, clicks = run(client, name, found, progress=progress, **how)
+        total, clicks = run(client, name, world, progress=progress, **how)
         sentence = client.experiment(name).report().sentence
     print(f"{amount(total, 'visit')}, {amount(clicks, 'click')}.", file=sys.stderr)
     print(sentence)

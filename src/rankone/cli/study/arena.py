@@ -54,16 +54,16 @@ def arena(
     how: Any = {"runs": runs, "seed": seed, "stretch": stretch, "quick": quick, "against": against}
     how["feedback"] = feedback
     with progress_bar("runs", out=out, compiles=True) as progress:
-        found = play(problem or None, policy or None, workers=workers, out=out, progress=progress, **which, **how)
-    found.save(out)
+        result = play(problem or None, policy or None, workers=workers, out=out, progress=progress, **which, **how)
+    result.save(out)
     if as_json:
-        print_json(found.table.to_dicts())
+        print_json(result.table.to_dicts())
         return
-    titles = TITLES | {"against_mean": f"x {found.against}"}
+    titles = TITLES | {"against_mean": f"x {result.against}"}
     for table, shown, title in (
-        (found.table, _RESULTS, f"The arena, seed {seed}, outcomes {feedback}"),
-        (found.scores(), _SCORES, f"Geometric means over problems; ratios to {found.against}"),
-        (found.robustness() if lists else None, _WORLDS, "Each policy in each world, also where it was not made for"),
+        (result.table, _RESULTS, f"The arena, seed {seed}, outcomes {feedback}"),
+        (result.scores(), _SCORES, f"Geometric means over problems; ratios to {result.against}"),
+        (result.robustness() if lists else None, _WORLDS, "Each policy in each world, also where it was not made for"),
     ):
         if table is not None:
             columns = {name: titles.get(name, _TITLES.get(name, name)) for name in shown.split()}

@@ -25,14 +25,14 @@ def hardness(
 
     from rankone.problems import hardness as measure
 
-    found = measure(problem, horizon)
+    facts = measure(problem, horizon)
     if as_json:
-        print_json(found.to_dict())
+        print_json(facts.to_dict())
         return
-    table = Table(title=escape(found.problem.name), title_justify="left", box=None, show_header=False, pad_edge=False)
+    table = Table(title=escape(facts.problem.name), title_justify="left", box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(justify="right")
     table.add_column(style="dim")
-    for row in found.facts():
+    for row in facts.facts():
         table.add_row(*map(escape, row))
     Console().print(table)

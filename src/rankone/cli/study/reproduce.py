@@ -71,17 +71,17 @@ def upworthy(
     from rankone.clicks.ab_tests.crossed import crossed_tests
     from rankone.writing import write_table, writing_under
 
-    found = crossed_tests(data)
-    tables = {"summary": found.summary(), "effects": found.effects, "tests": found.tests}
+    tests = crossed_tests(data)
+    tables = {"summary": tests.summary(), "effects": tests.effects, "tests": tests.tests}
     if out is not None:
         with writing_under(out):
             for name, table in tables.items():
                 write_table(out / f"{name}.csv", table)
     if as_json:
-        figures = {"dispersion": found.dispersion, "repeats": found.repeats, "all_tests": found.all_tests}
+        figures = {"dispersion": tests.dispersion, "repeats": tests.repeats, "all_tests": tests.all_tests}
         print_json(figures | {name: table.to_dicts() for name, table in tables.items()})
         return
-    print(found._sentence())
+    print(tests._sentence())
     show_table(tables["summary"], "Lack of fit (G2) of three ways to combine two effects")
     show_table(tables["effects"], "Effects on log click rates (standard deviations), by what is taken for noise")
     if out is not None:

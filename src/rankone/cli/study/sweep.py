@@ -30,7 +30,7 @@ def sweep(
     from rankone.simulation.sweep_file import read_sweeps
 
     written = read_sweeps(file)
-    found = {}
+    results = {}
     with executor_of(cluster) as executor:
         for plan in written:
             instead = {"runs": runs, "horizon": horizon}
@@ -40,13 +40,13 @@ def sweep(
                     **settings, workers=workers, executor=executor, out=out / plan.name, progress=progress
                 )
             result.save(out / plan.name, title=plan.title, theory=plan.exponent)
-            found[plan.name] = result
+            results[plan.name] = result
     if as_json:
-        tables = {name: {"points": each.table, "exponents": each.exponents()} for name, each in found.items()}
+        tables = {name: {"points": each.table, "exponents": each.exponents()} for name, each in results.items()}
         print_json({name: {what: table.to_dicts() for what, table in own.items()} for name, own in tables.items()})
         return
     for plan in written:
-        result = found[plan.name]
+        result = results[plan.name]
         shown = {**dict.fromkeys(result.grid), result.x: None, "policy": None}
         figures = {name: TITLES[name] for name in ("regret_mean", "regret_se", "regret_median", "sync_points")}
         show_table(result.table.select(*shown, *figures, "cut_off").rename(figures), f"{plan.title} ({plan.name})")

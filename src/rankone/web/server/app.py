@@ -74,10 +74,10 @@ class Application:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or begin and end with the server."""
         if scope["type"] == "http":
-            found = self._find(scope)
-            if self._service.log is not None and isinstance(found, Answer):
-                note_request(self._service.log, scope, found, "none", 0.0)
-            await found(scope, receive, send)
+            endpoint = self._find(scope)
+            if self._service.log is not None and isinstance(endpoint, Answer):
+                note_request(self._service.log, scope, endpoint, "none", 0.0)
+            await endpoint(scope, receive, send)
         elif scope["type"] == "lifespan":
             await self._live(receive, send)
 

@@ -160,15 +160,16 @@ def figures(fold: Fold) -> dict[str, Any]:
 class Figures(Collector):
     """All that one caller may see at one moment, for the client library of Prometheus to write down."""
 
-    def __init__(self, meters: Meters, found: Mapping[str, Any], damaged: Iterable[str]) -> None:
-        self._meters, self._found, self._damaged = meters, found, dict.fromkeys(found, 0) | dict.fromkeys(damaged, 1)
+    def __init__(self, meters: Meters, all_figures: Mapping[str, Any], damaged: Iterable[str]) -> None:
+        self._meters, self._figures = meters, all_figures
+        self._damaged = dict.fromkeys(all_figures, 0) | dict.fromkeys(damaged, 1)
 
     def collect(self) -> Iterator[Metric]:
         """Yield every figure."""
         for name, (kind, text, labels) in _FIGURES.items():
             values: dict[tuple[str, ...], float] = {}
-            for experiment, found in self._found.items():
-                own = found.get(name, {})
+            for experiment, figures in self._figures.items():
+                own = figures.get(name, {})
                 several = {(key,): value for key, value in own.items()} if isinstance(own, dict) else {(): own}
                 values |= {(experiment, *key): value for key, value in several.items()}
             yield _family(kind, name, text, ("experiment", *labels), values)

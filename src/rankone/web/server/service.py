@@ -132,19 +132,19 @@ class Service:
 
     async def look_at_all(self, caller: Token, at: Callable[[Fold], T]) -> tuple[dict[str, T], dict[str, Exception]]:
         """Return `at(fold)` of each experiment that somebody may read, and the errors of those that are damaged."""
-        found: dict[str, T] = {}
+        seen: dict[str, T] = {}
         damaged: dict[str, Exception] = {}
         ends = await self.last_events()
         async with self.looking:
             for name in [name for name in ends if caller.may("read", name)]:
                 try:
-                    found[name] = await (await self.experiment(name)).seen(at, ends[name])
+                    seen[name] = await (await self.experiment(name)).seen(at, ends[name])
                 except (Problem, StorageError, TimeoutError):  # as true of the others
                     raise
                 except Exception as error:
                     self._said_once(name, error)
                     damaged[name] = error
-        return found, damaged
+        return seen, damaged
 
     async def create(self, name: str, settings: dict[str, Any], by: str | None) -> tuple[ServedExperiment, bool]:
         """Return an experiment as the service holds it, made if it is new, and whether it is."""

@@ -52,8 +52,8 @@ def is_loopback(host: str) -> bool:
 @functools.lru_cache(100)
 def _names_this_machine(host: str) -> bool:
     """Return whether a Host is a name or an address of this machine and nothing else: no user, no path."""
-    found = _HOST.fullmatch(host)
-    return found is not None and is_loopback(found["name"].strip("[]").lower())
+    match = _HOST.fullmatch(host)
+    return match is not None and is_loopback(match["name"].strip("[]").lower())
 
 
 class RateLimiter:

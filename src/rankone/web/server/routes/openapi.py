@@ -52,7 +52,7 @@ def describe(operations: Sequence[Operation], root: str = "") -> dict[str, Any]:
 
 def _operation(operation: Operation) -> dict[str, Any]:
     text = inspect.getdoc(operation.handler) or ""
-    found: dict[str, Any] = {
+    described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": text.partition("\n")[0],
         "description": text,
@@ -60,17 +60,17 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "responses": {str(status): _answer(status, model) for status, model in operation.answers.items()},
     }
     for status in operation.statuses:
-        found["responses"][str(status)] = _answer(status, ProblemAnswer, MEDIA_TYPE)
+        described["responses"][str(status)] = _answer(status, ProblemAnswer, MEDIA_TYPE)
     if operation.body is not None:
         needed = any(field.is_required() for field in operation.body.model_fields.values())
-        found["requestBody"] = {
+        described["requestBody"] = {
             "required": needed,
             "content": {kind: {"schema": _reference(operation.body)} for kind in operation.media_types},
         }
     if operation.scope is not None:
-        found["description"] += f"\n\nNeeds the scope `{operation.scope}`."
-        found["security"] = [{"token": []}, {}]
-    return found
+        described["description"] += f"\n\nNeeds the scope `{operation.scope}`."
+        described["security"] = [{"token": []}, {}]
+    return described
 
 
 def _parameters(operation: Operation) -> Any:
@@ -86,14 +86,14 @@ def _parameters(operation: Operation) -> Any:
 
 
 def _answer(status: int, content: Any, media_type: str = "application/json") -> dict[str, Any]:
-    found: dict[str, Any] = {"description": HTTPStatus(status).phrase}
+    described: dict[str, Any] = {"description": HTTPStatus(status).phrase}
     if isinstance(content, tuple):
-        found["content"] = {kind: {} for kind in content}
+        described["content"] = {kind: {} for kind in content}
     else:
-        found["content"] = {media_type: {"schema": _reference(content)}}
+        described["content"] = {media_type: {"schema": _reference(content)}}
     if status in (429, 503):
-        found["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "seconds"}}
-    return found
+        described["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "seconds"}}
+    return described
 
 
 def _reference(model: type[BaseModel]) -> dict[str, str]:

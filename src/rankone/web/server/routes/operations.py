@@ -95,16 +95,16 @@ class Operation:
     @property
     def statuses(self) -> tuple[int, ...]:
         """The errors it may answer."""
-        found = {400, 503, *self.problems}
+        statuses = {400, 503, *self.problems}
         if self.scope is not None:
-            found |= {401, 403, 429}
+            statuses |= {401, 403, 429}
         if self.body is not None:
-            found |= {408, 413, 415, 422}
+            statuses |= {408, 413, 415, 422}
         if self.query is not None:
-            found.add(422)
+            statuses.add(422)
         if "{name}" in self.path:
-            found.add(404)
-        return tuple(sorted(found))
+            statuses.add(404)
+        return tuple(sorted(statuses))
 
 
 OPERATIONS: list[Operation] = []
@@ -157,11 +157,11 @@ class Endpoint:
         await response(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
-        operation, found = self._operation, scope["path_params"]
+        operation, names = self._operation, scope["path_params"]
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
         if len(headers) < len(scope["headers"]):
             _check_single(scope["headers"])
-        name, id = found.get("name", ""), found.get("id", "")
+        name, id = names.get("name", ""), names.get("id", "")
         caller, body, query = THIS_MACHINE, None, None
         if operation.simple:
             body = await self._body(receive, headers)

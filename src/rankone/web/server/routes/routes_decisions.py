@@ -54,8 +54,8 @@ async def tell_many(call: Call) -> Response:
     """Tell many outcomes at once; each is answered by what became of it, or by the error it deserves."""
     served = await call.service.experiment(call.name)
     answers = await served.do(
-        [Tell(told.id, told.clicked, call.body.source, call.token, told.reward) for told in call.body.outcomes]
+        [Tell(each.id, each.clicked, call.body.source, call.token, each.reward) for each in call.body.outcomes]
     )
     call.service.meters.told(call.name, answers)
-    shown = [found.to_dict() if isinstance(found, Outcome) else Problem.of(found).to_dict() for found in answers]
+    shown = [each.to_dict() if isinstance(each, Outcome) else Problem.of(each).to_dict() for each in answers]
     return answer({"outcomes": shown})

@@ -29,9 +29,9 @@ _SHOWN, _PLAN, _FILE = {200: out.ExperimentAnswer}, {200: out.answer_of(Plan)}, 
 @operation("GET", "/v1/experiments", "read", answers={200: out.Experiments})
 async def list_experiments(call: Call) -> Response:
     """List the experiments that the token may read; `damaged` names those whose journal cannot be read."""
-    found, damaged = await call.service.look_at_all(call.caller, shown)
+    experiments, damaged = await call.service.look_at_all(call.caller, shown)
     errors = encode([{"name": name} | Problem.of(error).explanation() for name, error in damaged.items()])
-    return answer(b'{"experiments":[%b],"damaged":%b}' % (b",".join(found.values()), errors))
+    return answer(b'{"experiments":[%b],"damaged":%b}' % (b",".join(experiments.values()), errors))
 
 
 @operation(
@@ -76,8 +76,8 @@ async def report(call: Call) -> Response:
 async def changes(call: Call) -> Response:
     """Tell who has changed what, and when, oldest first."""
     served = await call.service.experiment(call.name)
-    found = await served.call(served.experiment.changes)
-    return answer({"changes": [change._asdict() for change in found]})
+    changed = await served.call(served.experiment.changes)
+    return answer({"changes": [change._asdict() for change in changed]})
 
 
 @operation("GET", f"{ONE}/view", "read", answers={200: out.ViewAnswer})

@@ -68,8 +68,8 @@ async def _healthy(check: SingleFlight[None]) -> Response:
 @operation("GET", "/metrics", "read", answers={200: (PROMETHEUS,)})
 async def metrics(call: Call) -> Response:
     """Return the figures of this server and of the experiments that the token may read, for Prometheus."""
-    found, damaged = await call.service.look_at_all(call.caller, figures)
-    return Answer(Figures(call.service.meters, found, damaged).text(), media_type=PROMETHEUS.encode())
+    seen, damaged = await call.service.look_at_all(call.caller, figures)
+    return Answer(Figures(call.service.meters, seen, damaged).text(), media_type=PROMETHEUS.encode())
 
 
 @operation("GET", "/openapi.json", None, answers={200: ("application/json",)})

@@ -42,15 +42,15 @@ async def visit(call: Call) -> Response:
     said = None if call.body.segment is None else segment_in_line(call.body.segment)
     if call.body.signature is not None:
         signer = await call.service.auth.signer(visitor or "", call.body.signature, call.name)
-    found = await served.one(Ask(token=call.token, segment=said, visitor=visitor, signer=signer, undeclared=IGNORE))
-    return answer({"decisions": [each.to_dict() for each in found], "repeated": isinstance(found, AskedBefore)})
+    decisions = await served.one(Ask(token=call.token, segment=said, visitor=visitor, signer=signer, undeclared=IGNORE))
+    return answer({"decisions": [each.to_dict() for each in decisions], "repeated": isinstance(decisions, AskedBefore)})
 
 
 @operation("POST", f"{ONE}/beacon", "tell", body=BeaconBody, answers=OUTCOME, problems=(409,), simple=True)
 async def beacon(call: Call) -> Response:
     """Tell that a decision was clicked, or that it was never shown (`void`), as a page does that is being left."""
-    told = Void(call.body.id, call.token) if call.body.void else Tell(call.body.id, True, token=call.token)
-    return await answer_tell(call, told)
+    request = Void(call.body.id, call.token) if call.body.void else Tell(call.body.id, True, token=call.token)
+    return await answer_tell(call, request)
 
 
 @operation("GET", "/snippet.js", None, answers={200: ("text/javascript",)})

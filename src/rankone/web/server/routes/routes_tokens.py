@@ -25,8 +25,8 @@ async def whoami(call: Call) -> Response:
 @operation("GET", "/v1/tokens", "admin", answers={200: Tokens})
 async def tokens(call: Call) -> Response:
     """List the tokens of the experiments that the caller administers, without their secrets."""
-    found = [_shown(token) for token in await _tokens(call) if call.caller.may("admin", token.experiment)]
-    return answer({"tokens": found})
+    known = [_shown(token) for token in await _tokens(call) if call.caller.may("admin", token.experiment)]
+    return answer({"tokens": known})
 
 
 @operation("POST", "/v1/tokens", "admin", body=NewToken, answers={201: NewTokenAnswer})
@@ -48,8 +48,8 @@ async def make_token(call: Call) -> Response:
 @operation("POST", "/v1/tokens/{id}/revoke", "admin", answers={200: answer_of(Token)}, problems=(404,))
 async def revoke(call: Call) -> Response:
     """End a token, within a second or two. Those that were made with it stay: `made_by` tells which."""
-    found = await _one(call)
-    await call.service.off_loop(lambda: revoke_token(call.service.database, found.id, by=call.token))
+    token = await _one(call)
+    await call.service.off_loop(lambda: revoke_token(call.service.database, token.id, by=call.token))
     return answer(_shown(await _one(call)))
 
 
