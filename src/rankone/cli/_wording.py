@@ -23,7 +23,7 @@ def in_options(text: str, names: Collection[str]) -> str:
         text = re.sub(r"\bfactors=(\['[^\]]*\]|\{'[^}]*\})", _each_factor, text)
     if "option" in names:
         text = as_format_options(text, without=names)
-    words = "|".join(names)
+    words = "|".join(names) or "$^"
     text = re.sub(rf"(?<![:,\w-])(?<!-o )({words})=", lambda match: f"{_option(match[1])} ", text)
     several = "|".join(name for name in names if "_" in name) or "$^"  # other words are words of the language too
     return re.sub(rf"(?<![:,\w-])({several})\b", lambda match: _option(match[1]), text)
