@@ -17,7 +17,7 @@ def test_a_bar_that_stands_says_that_it_may_be_the_compiler():
     now = [0.0]
     column = CompilingOrBar()
     bar = Progress(column, get_time=lambda: now[0])
-    bar.add_task("runs", total=6, found=2, completed=2, compiles=True)
+    bar.add_task("runs", total=6, first=2, completed=2, compiles=True)
     task = bar.tasks[0]
 
     def says_so():

@@ -5,8 +5,7 @@ import re
 import polars as pl
 import pytest
 
-from rankone.cli._summary import SPARE, SUMMARY
-from rankone.cli._tables import show_table
+from rankone.cli._tables import SPARE, show_table, summary_columns
 
 STUDY = pl.DataFrame(
     {
@@ -58,7 +57,7 @@ def test_nothing_is_cut_at_any_width(window, capsys, table):
 
 
 def test_a_narrow_window_does_without_what_matters_least(window, capsys):
-    show_table(STUDY, None, SUMMARY, SPARE)
+    show_table(STUDY, None, summary_columns(), SPARE)
     text = printed(capsys)
     for figure in ("rank1elim-kl:c=0", "1,234,567", "3,456"):
         assert figure in text

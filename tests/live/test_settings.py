@@ -15,7 +15,8 @@ from rankone.cli import build_app
 from rankone.errors import InputError
 from rankone.evidence.steering import GOALS
 from rankone.live.settings import GROUPS, SETTINGS, Settings, Stopping, Wishes, checked_wishes
-from rankone.web.server.schemas.bodies import ExperimentAnswer, NewExperiment
+from rankone.web.server.schemas.answers import ExperimentAnswer
+from rankone.web.server.schemas.bodies import NewExperiment
 
 from .helpers import error_of, start
 

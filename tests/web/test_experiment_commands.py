@@ -48,7 +48,7 @@ def test_what_an_experiment_says_of_too_many_open_can_be_set(tmp_path):
         settings = experiment.look(lambda fold: fold.settings)
     assert (settings.outcomes.max_open, settings.outcomes.max_age) == (40, 60)
     both = command("create", db, "shop", *LINES, "--window", 600, "--max-age", 60)
-    assert "leave out max_age: the window ends what is open" in str(both.exception)
+    assert "leave out --max-age: the window ends what is open" in str(both.exception)
 
 
 def test_what_an_experiment_is_for_can_be_set(tmp_path):

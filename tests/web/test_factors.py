@@ -30,7 +30,7 @@ def test_the_service_takes_factors_and_answers_with_levels(url):
     assert (told["learned"], "note" in told) == (True, False)
     assert api.on("page", "POST", "/levels/add", {"factor": "image", "name": "4"}).json() == {"number": 3}
     assert api.on("page", "POST", "/levels/retire", {"factor": "image", "name": "1"}).json() == {"number": 0}
-    added = api.on("page", "POST", "/factors/add", {"name": "badge", "levels": ["none", "new"]}).json()
+    added = api.on("page", "POST", "/factors/add", {"factor": "badge", "levels": ["none", "new"]}).json()
     assert added["factors"] == PAGE | {"image": ["2", "3", "4"], "badge": ["none", "new"]}
     report = api.on("page", "GET", "/report").json()
     assert [factor["name"] for factor in report["factors"]] == [*PAGE, "badge"]

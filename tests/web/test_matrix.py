@@ -26,10 +26,10 @@ BODIES = {
     "void_open": {"older_than": 86_400},
     "add_level": {"factor": "row", "name": "newer"},
     "retire_level": {"factor": "row", "name": "newer"},
-    "add_factor": {"name": "third", "levels": ["only"]},
+    "add_factor": {"factor": "third", "levels": ["only"]},
     "forbid": {"levels": {"row": "A", "col": "1"}},
     "allow": {"levels": {"row": "A", "col": "1"}},
-    "declare_segments": {"attributes": {"device": ["phone"]}},
+    "declare_segments": {"segments": {"device": ["phone"]}},
     "make_token": {"scopes": ["admin"], "experiment": "homepage"},
 }
 # Written by hand, not taken from the table of operations: what each operation needs.

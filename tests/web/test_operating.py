@@ -25,7 +25,8 @@ from rankone.web.server.access.certificates import check_certificate
 from rankone.web.server.access.tokens import create_token
 from rankone.web.server.listening import listen_at
 from rankone.web.server.logs import RequestLog
-from rankone.web.server.serve import ServerOptions, wait_for
+from rankone.web.server.options import ServerOptions
+from rankone.web.server.serve import wait_for
 
 from .helpers import HOMEPAGE, WAIT, Api, running
 
@@ -51,10 +52,10 @@ def test_configuration_by_file_environment_and_command_line(monkeypatch, tmp_pat
     )
     found = serve(monkeypatch, "--config", file, "--port", 9002, WORKERS="3", PORT="9001")
     assert (found.db, found.port, found.workers, found.log_format) == ("site.db", 9002, 3, "json")
-    assert found.allowed_origins == ["https://a.example"]
+    assert found.allow_origin == ["https://a.example"]
     found = serve(monkeypatch, CONFIG=str(file), ALLOW_ORIGIN="https://b.example https://c.example")
-    assert (found.port, found.allowed_origins) == (9000, ["https://b.example", "https://c.example"])
-    usual = ServerOptions(allowed_origins=[], trusted_proxies=["127.0.0.1", "::1"])
+    assert (found.port, found.allow_origin) == (9000, ["https://b.example", "https://c.example"])
+    usual = ServerOptions(allow_origin=[], trusted_proxy=["127.0.0.1", "::1"])
     assert serve(monkeypatch) == usual
 
 

@@ -64,7 +64,7 @@ def test_an_invented_attribute_of_a_page_shuts_nobody_out(service):
     refused = page.on(name, "POST", "/ask", {"segment": {"evil": 1}})
     assert (refused.status, "whose segments are declared" in refused.json()["expected"]) == (422, True)
     assert reported(operator, name)["ignored"] == {"": 2}
-    assert operator.on(name, "POST", "/segments", {"attributes": DEVICE}).json()["watch"]["segments"] == DEVICE
+    assert operator.on(name, "POST", "/segments", {"segments": DEVICE}).json()["watch"]["segments"] == DEVICE
     visit(page, name, segment="device=phone,evil=1")
     found = reported(operator, name)
     assert [(each["name"], each["decisions"]) for each in found["segments"]] == [("phone", 1)]
@@ -90,8 +90,8 @@ def test_an_administrator_frees_the_slots_that_invented_levels_fill(service):
         visit(page, name, segment=f"device=evil {number}")
     visit(page, name, segment="device=phone")
     assert reported(operator, name)["others"][0] == 7
-    assert page.on(name, "POST", "/segments", {"attributes": DEVICE}).status == 403
-    assert operator.on(name, "POST", "/segments", {"attributes": DEVICE}).status == 200
+    assert page.on(name, "POST", "/segments", {"segments": DEVICE}).status == 403
+    assert operator.on(name, "POST", "/segments", {"segments": DEVICE}).status == 200
     visit(page, name, segment="device=phone")
     found = reported(operator, name)
     assert [(each["name"], each["decisions"]) for each in found["segments"]] == [("phone", 1)]

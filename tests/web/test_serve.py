@@ -8,7 +8,9 @@ from typer.testing import CliRunner
 from rankone import Experiment
 from rankone.cli import build_app
 from rankone.errors import InputError
-from rankone.web.server.serve import greeting, listen
+from rankone.web.server.listening import listen
+from rankone.web.server.options import ServerOptions
+from rankone.web.server.serve import greeting
 
 
 def test_a_taken_port_is_an_error_in_one_voice(tmp_path):
@@ -31,10 +33,10 @@ def test_an_address_of_another_machine_is_refused():
 def test_the_first_line_says_which_page_and_which_database(tmp_path):
     db = str(tmp_path / "rankone.db")
     Experiment("homepage", ["A", "B"], ["x", "y"], db=db).close()
-    said = greeting(db, "127.0.0.1", 8123)
+    said = greeting(ServerOptions(db), 8123)
     assert f"open http://127.0.0.1:8123/ in a browser; database {db}: 1 experiment;" in said
-    assert "open http://localhost:80/ " in greeting(db, "0.0.0.0", 80)
-    assert "open http://[::1]:80/ " in greeting(db, "::1", 80)
+    assert "open http://localhost:80/ " in greeting(ServerOptions(db, "0.0.0.0"), 80)
+    assert "open http://[::1]:80/ " in greeting(ServerOptions(db, "::1"), 80)
 
 
 def test_nobody_listens_is_said_before_anything_else():

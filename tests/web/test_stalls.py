@@ -21,6 +21,7 @@ from rankone.web.server.access.auth import Authenticator
 from rankone.web.server.access.tokens import create_token, list_tokens
 from rankone.web.server.limits import Limits
 from rankone.web.server.metrics import Meters
+from rankone.web.server.options import ServerOptions
 from rankone.web.server.request_batching import ServedExperiment
 from rankone.web.server.serve import greeting
 from tests.live.helpers import start
@@ -308,5 +309,5 @@ def test_a_file_that_was_moved_is_told_by_health(sqlite_db, how):
     ],
 )
 def test_the_first_line_shows_no_password(address):
-    assert "secret" not in greeting(address, "127.0.0.1", 80)
-    assert "database postgresql://127.0.0.1/db: out of reach for now" in greeting(address, "127.0.0.1", 80)
+    assert "secret" not in greeting(ServerOptions(address), 80)
+    assert "database postgresql://127.0.0.1/db: out of reach for now" in greeting(ServerOptions(address), 80)

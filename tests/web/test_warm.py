@@ -25,7 +25,8 @@ import asyncio, sys
 from rankone.compiling.compiled import compiled
 from rankone.policies.advance import advance
 from rankone.web.server.app import create_app
-from rankone.web.server.serve import ServerOptions, serve
+from rankone.web.server.options import ServerOptions
+from rankone.web.server.serve import serve
 
 def ready(said=""):
     if "compiling" not in said:

@@ -16,8 +16,7 @@ import typer
 
 from rankone._version import __version__
 from rankone.cli._commands import PlainGroup, join_all
-from rankone.cli._wording import in_options
-from rankone.errors import ExplainedError, InputError, RankoneError, sentence
+from rankone.errors import InputError, RankoneError, sentence
 
 _SMALLER = "take fewer rows and columns, fewer workers or a larger machine"
 
@@ -63,17 +62,11 @@ def main() -> None:
     try:
         build_app()()
     except RankoneError as error:
-        print(f"rankone: {_in_words(error)}", file=sys.stderr)
+        print(f"rankone: {error}", file=sys.stderr)
         sys.exit(2)
     except MemoryError as error:
         print(f"rankone: {sentence('what fits into memory', str(error) or 'more', _SMALLER)}", file=sys.stderr)
         sys.exit(2)
-
-
-def _in_words(error: RankoneError) -> str:
-    if isinstance(error, ExplainedError):
-        return sentence(error.expected, error.got, in_options(error.do, build_app()))
-    return str(error)
 
 
 def import_file(file: Path) -> None:
@@ -102,16 +95,16 @@ def _import_error(error: Exception, file: Path) -> str:
         lines, said = [error.lineno], error.msg
     else:
         said = str(error)
-    place = f" in line {lines[-1]}" if lines else ""
-    return f"{type(error).__name__}{place}: {said}".rstrip(": ")
+    where = f" in line {lines[-1]}" if lines else ""
+    return f"{type(error).__name__}{where}: {said}".rstrip(": ")
 
 
 def _other_module(file: Path) -> bool:
     """Return whether importing a file by its name would import, or hide, something else."""
     try:
-        found = importlib.util.find_spec(file.stem)
+        spec = importlib.util.find_spec(file.stem)
     except ValueError:  # a module that was not imported from anywhere, as `__main__` may be
         return True
-    if found is None:
+    if spec is None:
         return False
-    return found.origin is None or not Path(found.origin).exists() or not file.samefile(found.origin)
+    return spec.origin is None or not Path(spec.origin).exists() or not file.samefile(spec.origin)

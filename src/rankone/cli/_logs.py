@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rankone.cli._options import format_names
-from rankone.cli._wording import as_format_options, told_as
+from rankone.cli._options import Options, format_names
+from rankone.cli._tables import show_rows
+from rankone.cli._wording import as_format_options
 from rankone.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,33 +18,30 @@ if TYPE_CHECKING:
     from rankone.clicks.logs.read_report import ReadReport
 
 LOGS = typer.Argument(..., help="The log: a file, several files or a glob; plain, gzip or zstd.")
-FORMAT = typer.Option(
-    None, "--format", "-f", autocompletion=format_names,
-    help="yandex-rpc, yandex-pwsc, open-bandit, table or list-table; recognised automatically.",
-)  # fmt: skip
-OPTION = typer.Option(
-    None,
-    "--option",
-    "-o",
-    help="An option of the format, such as item=doc (table) or regions=merge (yandex-rpc); repeatable.",
-)
-POSITIONS = typer.Option(
-    None, help="Positions of a result list that count. Default: all of a table, 10 of a log of sessions."
-)
-TOP = typer.Option(20, min=0, help="Keep this many queries, the most frequent ones; 0 keeps all.")
-STRICT = typer.Option(False, "--strict", help="Stop at the first row that cannot be read.")
-MAX_BAD = typer.Option(0.01, help="Stop when more than this share of the rows cannot be read.")
+_FORMAT_HELP = "yandex-rpc, yandex-pwsc, open-bandit, table or list-table; recognised automatically."
+_OPTION_HELP = "An option of the format, such as item=doc (table) or regions=merge (yandex-rpc); repeatable."
+_POSITIONS_HELP = "Positions of a result list that count. Default: all of a table, 10 of a log of sessions."
+FORMAT: Options = {
+    "format": (str | None, typer.Option(None, "--format", "-f", autocompletion=format_names, help=_FORMAT_HELP)),
+    "option": (list[str] | None, typer.Option(None, "--option", "-o", help=_OPTION_HELP)),
+    "positions": (int | None, typer.Option(None, help=_POSITIONS_HELP)),
+    "max_bad": (float, typer.Option(0.01, help="Stop when more than this share of the rows cannot be read.")),
+}
+READING: Options = FORMAT | {
+    "strict": (bool, typer.Option(False, "--strict", help="Stop at the first row that cannot be read."))
+}
+TOP_HELP = "Keep this many queries, the most frequent ones; 0 keeps all."
+TOP = typer.Option(20, min=0, help=TOP_HELP)
 
 
-def format_options(texts: list[str] | None) -> dict[str, str]:
-    """Turn ``name=value`` texts into options."""
-    options = {}
-    for text in texts or []:
+def for_reader(option: list[str] | None, **more: Any) -> dict[str, Any]:
+    """Return options of the command as arguments of the functions that read logs: ``name=value`` is one too."""
+    for text in option or []:
         name, equals, value = text.partition("=")
         if not equals:
             raise InputError("options written name=value", text, "try --option item=doc")
-        options[name] = value
-    return options
+        more[name] = value
+    return more
 
 
 @contextmanager
@@ -53,10 +51,8 @@ def reading_bar() -> Iterator[Callable[[int, int, int], None]]:
 
     from rankone.cli._progress import NOTHING_KEPT, late_bar, stopped_by_hand
 
-    columns: Any = (
-        TextColumn("reading"), BarColumn(), DownloadColumn(), TextColumn("{task.fields[rows]:,} rows"),
-        TimeElapsedColumn(), TimeRemainingColumn(),
-    )  # fmt: skip
+    rows, times = TextColumn("{task.fields[rows]:,} rows"), (TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), rows, *times)
     with stopped_by_hand(lambda: NOTHING_KEPT), late_bar(*columns) as bar:
         task = bar.add_task("reading", total=None, rows=0)
 
@@ -64,30 +60,24 @@ def reading_bar() -> Iterator[Callable[[int, int, int], None]]:
             bar.start()
             bar.update(task, completed=done, total=total, rows=rows)
 
-        with told_as(as_format_options):
+        try:
             yield draw
+        except InputError as error:  # options of the format, also where the command has one of that name
+            raise type(error)(as_format_options(error.expected), error.got, as_format_options(error.do)) from None
 
 
-def read_counts(log: list[str], format: str | None, option: list[str] | None, top: int, **more: Any) -> Counts:
+def read_counts(log: list[str], top: int, reading: Mapping[str, Any]) -> Counts:
     """Read a log, with a bar, and keep its most frequent queries (0: all)."""
     from rankone import clicks
 
-    options: dict[str, Any] = format_options(option)
-    with reading_bar() as reading:
-        counts = clicks.read(log, format, progress=reading, **more, **options)
+    wishes = for_reader(**reading)
+    with reading_bar() as progress:
+        counts = clicks.read(log, progress=progress, **wishes)
     return counts.top(top) if top else counts
 
 
 def show_account(report: ReadReport) -> None:
     """Print what was read and what was set aside."""
-    import polars as pl
-
-    from rankone.cli._tables import show_table
-
-    lines = report.lines()
-    table = pl.DataFrame({"read": [what for what, _ in lines], "number": [number for _, number in lines]})
-    show_table(table, f"The log ({report.format})")
-    for note in report.notes:
-        print(f"Beware: {as_format_options(note)}")
-    for warning in report.warnings():
+    show_rows(list(report.lines()), ("read", "number"), f"The log ({report.format})")
+    for warning in [*map(as_format_options, report.notes), *report.warnings()]:
         print(f"Beware: {warning}")

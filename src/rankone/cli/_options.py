@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib
+import inspect
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,8 @@ import typer
 
 from rankone.errors import InputError
 from rankone.specs import parse_whole_number
+
+Options = dict[str, tuple[Any, Any]]  # by name: the type, and the option of Typer
 
 
 def whole_number(text: Any) -> int:
@@ -33,62 +38,73 @@ def json_file(option: str, path: Path | None) -> None:
         raise InputError(f"a .json file for {option}", str(path), f"try {path.with_suffix('.json')}")
 
 
-def policy_names(incomplete: str) -> list[str]:
-    """Return the policies whose name begins so, for a shell that completes it.
+def completing(known: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Return a function that completes a name, for a shell; `known` returns all names.
 
-    >>> policy_names("ut")
+    >>> completing(lambda: ["uts", "ucb1"])("ut")
     ['uts']
     """
-    from rankone.policies import known_policies
 
-    return _beginning(known_policies(), incomplete)
+    def names(incomplete: str) -> list[str]:
+        return sorted(name for name in known() if name.startswith(incomplete))
 
-
-def model_names(incomplete: str) -> list[str]:
-    """Return the click models whose name begins so, for a shell that completes it.
-
-    >>> model_names("pb")
-    ['pbm']
-    """
-    from rankone.clicks import MODELS
-
-    return _beginning(MODELS.known(), incomplete)
+    return names
 
 
-def format_names(incomplete: str) -> list[str]:
-    """Return the log formats whose name begins so, for a shell that completes it.
-
-    >>> format_names("open")
-    ['open-bandit']
-    """
-    from rankone.clicks import FORMATS
-
-    return _beginning(FORMATS.known(), incomplete)
+policy_names = completing(lambda: importlib.import_module("rankone.policies").known_policies())
+format_names = completing(lambda: importlib.import_module("rankone.clicks").FORMATS.known())
+model_names = completing(lambda: importlib.import_module("rankone.clicks").MODELS.known())
 
 
-def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
-    return sorted(name for name in names if name.startswith(incomplete))
+def policy_option(default: Any, help: str) -> Any:
+    """Return the option that names a policy, or several."""
+    return typer.Option(default, "--policy", "-P", autocompletion=policy_names, help=help)
 
 
-# What a table of factors holds; found by itself where nobody says.
-FACTOR = typer.Option(
-    None, "--factor", help="Column of a factor, such as headline; repeatable. Default: recognised automatically."
-)
-SHOWN = typer.Option(None, help="Column of impressions. Default: shown, impressions, views, n, ...")
-CLICKED = typer.Option(None, help="Column of clicks, or of outcomes 0 and 1.")
-SLICE = typer.Option(
-    None, help="Column of days or weeks: rates are compared within them. Default: day, date, week, ..."
-)
-ALL_ROWS = typer.Option(
-    False, "--all-rows", help="Count every row but true sums, also those without a level, such as '(not set)'."
-)
-DISPERSION = typer.Option(
-    None, help="How much more clicks scatter than binomially, such as 1.9. Default: from repeated rows, otherwise 1."
-)
+def problem_option(default: Any, help: str) -> Any:
+    """Return the option that names a problem, or several."""
+    return typer.Option(default, "--problem", "-p", help=help)
+
+
+def model_option(default: Any, help: str) -> Any:
+    """Return the option that names a click model, or several."""
+    return typer.Option(default, "--model", "-m", autocompletion=model_names, help=help)
+
+
+_FACTOR_HELP = "Column of a factor, such as headline; repeatable. Default: recognised automatically."
+_SLICE_HELP = "Column of days or weeks: rates are compared within them. Default: day, date, week, ..."
+_ALL_ROWS_HELP = "Count every row but true sums, also those without a level, such as '(not set)'."
+_DISPERSION_HELP = "How much more clicks scatter than binomially, such as 1.9. Default: from repeated rows, or 1."
+# What a table of factors holds; recognised automatically where nobody says.
+TABLE: Options = {
+    "factor": (list[str] | None, typer.Option(None, "--factor", help=_FACTOR_HELP)),
+    "shown": (str | None, typer.Option(None, help="Column of impressions. Default: shown, impressions, views, n, ...")),
+    "clicked": (str | None, typer.Option(None, help="Column of clicks, or of outcomes 0 and 1.")),
+    "slice": (str | None, typer.Option(None, help=_SLICE_HELP)),
+    "all_rows": (bool, typer.Option(False, "--all-rows", help=_ALL_ROWS_HELP)),
+    "dispersion": (float | None, typer.Option(None, help=_DISPERSION_HELP)),
+}
+JSON = typer.Option(False, "--json", help="Print JSON and nothing else.")
+SEED = typer.Option(0, help="Seed of the random numbers.")
+CONFIDENCE = typer.Option(0.95, help="Confidence of the intervals.")
 WORKERS = typer.Option(None, help="Number of processes; default: one per core.")
 CLUSTER = typer.Option(
     None, help="Address of a Dask scheduler, tcp://host:8786, to work on its workers.", metavar="ADDRESS"
 )
+
+
+def with_options(options: Options) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorator of a command that takes ``**options``: it has these ones beyond those that it names."""
+
+    def spell_out(function: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(function)
+        named = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        parameter = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
+        more = [parameter(name, annotation=kind, default=option) for name, (kind, option) in options.items()]
+        function.__signature__ = own.replace(parameters=[*named, *more])  # type: ignore[attr-defined]
+        return function
+
+    return spell_out
 
 
 @contextlib.contextmanager

@@ -71,7 +71,7 @@ class CompilingOrBar(ProgressColumn):
 
     def render(self, task: Task) -> RenderableType:
         """Return the text or the bar."""
-        waits = not task.finished and task.completed <= task.fields["found"] and (task.elapsed or 0.0) > _PATIENCE
+        waits = not task.finished and task.completed <= task.fields["first"] and (task.elapsed or 0.0) > _PATIENCE
         return Text(_COMPILING) if waits and task.fields["compiles"] else self._bar.render(task)
 
 
@@ -103,17 +103,15 @@ def progress_bar(
             return kept
         return f"{done[0] if done else 'what was finished is'} kept in {out}; the same command continues"
 
-    columns = (
-        TextColumn("{task.description}"), CompilingOrBar(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )  # fmt: skip
+    times = (TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), CompilingOrBar(), MofNCompleteColumn(), *times)
     with stopped_by_hand(what_is_kept), late_bar(*columns) as bar:
-        task = bar.add_task(what, total=None, found=0, compiles=compiles)
+        task = bar.add_task(what, total=None, first=0, compiles=compiles)
 
         def draw(finished: int, total: int, part: str = what) -> None:
             new = not bar.live.is_started or part != bar.tasks[0].description
             if new:  # the time that is left is that of what is counted now
-                bar.reset(task, description=part, found=finished, compiles=compiles and part == what)
+                bar.reset(task, description=part, first=finished, compiles=compiles and part == what)
                 bar.start()
             if part == what:
                 done[:] = [f"{finished:,} of {total:,} {what} are"]

@@ -1,9 +1,11 @@
-"""Polars tables as tables for people."""
+"""What commands print: tables for people, JSON for programs."""
 
 from __future__ import annotations
 
+import datetime
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.cells import cell_len
 from rich.markup import escape
@@ -14,6 +16,41 @@ if TYPE_CHECKING:
 
 _PIPE_WIDTH = 160  # a pipe or a file has no width of its own: leave room for every column
 _SENTENCE_WIDTH = 16  # sentences are wrapped, but not into columns narrower than this
+SPARE = ("steps/s", "s per run", "sync points", "p95", "median")  # on a narrow terminal; the first one first
+
+
+def summary_columns() -> dict[str, str]:
+    """Return the columns of a study's summary; how many runs there were stands above the table."""
+    from rankone.simulation.study import TITLES
+
+    return {name: title for name, title in TITLES.items() if name != "runs"}
+
+
+def print_json(content: Any) -> None:
+    """Print a value for programs."""
+    print(json.dumps(content, indent=1))
+
+
+def show_facts(facts: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+    """Print facts, each a dictionary with the same keys, as JSON or as a table."""
+    import polars as pl
+
+    if as_json:
+        print_json(facts)
+    else:
+        show_table(pl.DataFrame(facts))
+
+
+def utc(seconds: float) -> str:
+    """Return a moment, seconds since 1970, as text."""
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(" ", "seconds")
+
+
+def show_rows(rows: Sequence[Sequence[Any]], columns: Sequence[str], title: str | None = None) -> None:
+    """Print rows as a table."""
+    import polars as pl
+
+    show_table(pl.DataFrame(rows, schema=list(columns), orient="row", infer_schema_length=None), title)
 
 
 class _Column(NamedTuple):
@@ -107,7 +144,7 @@ def _print(columns: list[_Column], title: str | None, room: int) -> None:
 
     widths, least = [column.natural for column in columns], [column.least for column in columns]
     while _needed(widths) > room:
-        slack = [(width, place) for place, width in enumerate(widths) if width > least[place]]
+        slack = [(width, index) for index, width in enumerate(widths) if width > least[index]]
         if not slack:
             break  # the terminal wraps the line: that cuts nothing either
         widths[max(slack)[1]] -= 1

@@ -7,6 +7,7 @@ for what may be sent twice would still be ours.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import ssl
@@ -21,13 +22,7 @@ _STALE = 60.0
 
 
 class Connections:
-    """Open connections to one address, none of them in use.
-
-    Args:
-        host: name or address of the machine.
-        port: None: the usual one.
-        secure: speak TLS and check the certificate.
-    """
+    """Open connections to one address, none of them in use; `secure`: speak TLS and check the certificate."""
 
     def __init__(self, host: str, port: int | None, secure: bool) -> None:
         self._host, self._port = host, port
@@ -36,19 +31,20 @@ class Connections:
         self._process = os.getpid()
 
     def take(self, timeout: float, new: bool) -> HTTPConnection:
-        """Return a connection that is open.
+        """Return an open connection that waits so many seconds for the other side, now and later.
 
-        Args:
-            timeout: seconds to wait for the other side, now and later.
-            new: open one in any case. A server that closes one after some idle seconds may be about to do so, and then
-                nobody knows whether it still took a request; a new one it does not close.
+        `new`: open one in any case. A server that closes one after some idle seconds may be about to do so, and then
+        nobody knows whether it still took a request; a new one it does not close.
         """
         if os.getpid() != self._process:  # a fork: what is open belongs to the parent, which goes on using it
             self.close()
             self._process = os.getpid()
         connection = None if new else self._kept()
-        if connection is None:
-            connection = self._made(timeout)
+        if connection is None and self._context is None:
+            connection = HTTPConnection(self._host, self._port, timeout=timeout)
+        elif connection is None:
+            connection = HTTPSConnection(self._host, self._port, timeout=timeout, context=self._context)
+        if connection.sock is None:
             connection.connect()
         connection.sock.settimeout(timeout)
         return connection
@@ -62,30 +58,20 @@ class Connections:
 
     def close(self) -> None:
         """Close what is not in use. In a fork this takes nothing from the parent: only the copies are closed."""
-        while (last := self._last()) is not None:
-            last[0].close()
+        with contextlib.suppress(IndexError):  # until none is left, whoever else takes some meanwhile
+            while True:
+                self._idle.pop()[0].close()
 
     def _kept(self) -> HTTPConnection | None:
-        last = self._last()
-        if last is None:
+        try:
+            connection, since = self._idle.pop()
+        except IndexError:
             return None
-        connection, since = last
         if time.monotonic() - since > _STALE or _ended(connection):
             connection.close()
             self.close()  # the others have been idle for longer
             return None
         return connection
-
-    def _last(self) -> tuple[HTTPConnection, float] | None:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return None
-
-    def _made(self, timeout: float) -> HTTPConnection:
-        if self._context is None:
-            return HTTPConnection(self._host, self._port, timeout=timeout)
-        return HTTPSConnection(self._host, self._port, timeout=timeout, context=self._context)
 
 
 def _ended(connection: HTTPConnection) -> bool:

@@ -33,14 +33,7 @@ _ERRORS: dict[str, type[errors.ExplainedError]] = {
 
 
 class Transport:
-    """Sends requests to a service.
-
-    Args:
-        url: address of the service.
-        token: sent with every request, in a header.
-        patience: seconds to go on trying while the service is away, busy or restarting.
-        timeout: seconds to wait for one answer.
-    """
+    """Sends requests to a service; its arguments are those of `Client`."""
 
     def __init__(self, url: str, token: str | None, patience: float, timeout: float) -> None:
         parts = _checked_address(url)
@@ -65,17 +58,10 @@ class Transport:
         timeout: float | None = None,
         raw: bool = False,
     ) -> Any:
-        """Send a request; return the answer's JSON or raise the error it tells.
+        """Send a request, with its body as JSON; return the answer's JSON (`raw`: its bytes) or raise its error.
 
-        Args:
-            method: such as "GET".
-            path: behind the address of the service.
-            body: sent as JSON.
-            headers: beyond those of every request.
-            again: it may be carried out twice without harm, so it is sent again wherever that may help. What may not
-                is sent again only where the service cannot have begun with it: not reached, or refused for its rate.
-            timeout: seconds to wait for this answer, where others than usual.
-            raw: return the answer's bytes as they came.
+        `again`: it may be carried out twice without harm, so it is sent again wherever that may help. What may not is
+        sent again only where the service cannot have begun with it: not reached, or refused for its rate.
         """
         content = None if body is None else _encoded(body)
         sent = self._headers | (headers or {}) | ({} if content is None else {"Content-Type": "application/json"})

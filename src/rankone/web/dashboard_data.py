@@ -137,8 +137,8 @@ def _still(fold: Fold) -> Fold:
 def _heat(fold: Fold, report: Report) -> dict[str, Any]:
     """Return the counts of the busiest levels, the leading ones always among them, in their own order."""
     each = [
-        _busiest(levels, margin(fold.asked, place), report.best[factor])
-        for place, (factor, levels) in enumerate(fold.factors.items())
+        _busiest(levels, margin(fold.asked, axis), report.best[factor])
+        for axis, (factor, levels) in enumerate(fold.factors.items())
     ]
     part = np.ix_(*each)
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,17 +28,17 @@ def names_of(problem: Problem) -> dict[str, list[str]]:
     >>> names_of(rankone.as_problem("needle:2x1|changes=1"))
     {'row': ['row 1', 'row 2'], 'col': ['col 1']}
     """
-    found = _at_first(problem)
-    if isinstance(found, Product) and not isinstance(found, RankOne):
-        return {factor: list(names) for factor, names in found.level_names.items()}
-    return {"row": list(found.row_names), "col": list(found.col_names)}
+    world = _at_first(problem)
+    if isinstance(world, Product) and not isinstance(world, RankOne):
+        return {factor: list(names) for factor, names in world.level_names.items()}
+    return {"row": list(world.row_names), "col": list(world.col_names)}
 
 
 def truth_of(problem: Problem, named: Mapping[str, Sequence[str]]) -> str:
     """Say what an experiment should find, in these names of levels."""
-    found = _at_first(problem)
-    best = found.best_decision() or (0,) * len(found.shape)
-    rate = float(found.means.max()) if isinstance(found, Means) else found.best_mean
+    world = _at_first(problem)
+    best = world.best_decision() or (0,) * len(world.shape)
+    rate = float(world.means.max()) if isinstance(world, Means) else world.best_mean
     levels = {factor: names[level] for (factor, names), level in zip(named.items(), best, strict=True)}
     then = " at first; then it changes" if isinstance(problem, Drifting) else ""
     return f"{combination_text(levels)}, {percent(rate)} clicks{then}"
@@ -45,10 +46,10 @@ def truth_of(problem: Problem, named: Mapping[str, Sequence[str]]) -> str:
 
 def _at_first(problem: Problem) -> RankOne | Product | Means:
     """Return a world on pairs or combinations as its first visitor finds it."""
-    found = problem.problem if isinstance(problem, Drifting) else problem
-    if not isinstance(found, (RankOne, Product, Means)):
+    world = problem.problem if isinstance(problem, Drifting) else problem
+    if not isinstance(world, (RankOne, Product, Means)):
         raise InputError("a problem on pairs or combinations", repr(problem), "try needle:8x8, or a file")
-    return found
+    return world
 
 
 def simulate_traffic(
@@ -67,20 +68,11 @@ def simulate_traffic(
 ) -> tuple[int, int]:
     """Send visitors to an experiment, which is made if it is missing; return (visits, clicks).
 
-    Args:
-        client: the service.
-        name: the experiment.
-        problem: how the visitors click.
-        policy: who chooses, if the experiment is made.
-        rate: visits per second, at most.
-        visits: stop after this many; None: go on until interrupted.
-        batch: visits that come together.
-        workers: connections.
-        seed: seed of the clicks.
-        segment: what is said of all these visitors; run it again, with another problem, for those of another one.
-        progress: called with visits and clicks so far.
+    At most `rate` visits a second come in batches of `batch`, over `workers` connections, until there were `visits`
+    of them (None: until interrupted). `policy` is for an experiment that is made. `segment` is said of all these
+    visitors: run it again, with another problem, for those of another one. `progress` hears of visits and clicks.
     """
-    names = [found["name"] for found in client.experiments()]
+    names = [each["name"] for each in client.experiments()]
     if name not in names:
         segments = None if segment is None else dict.fromkeys(checked_segment(segment).attributes)
         client.create(name, policy=policy, factors=names_of(problem), watch={"segments": segments})
@@ -109,31 +101,29 @@ def simulate_traffic(
     return audience.visits, audience.clicks
 
 
+@dataclasses.dataclass
 class _Audience:
     """What the workers share."""
 
-    def __init__(
-        self,
-        experiment: RemoteExperiment,
-        problem: Problem,
-        factors: Sequence[Sequence[str]],
-        rate: float,
-        limit: int | None,
-        batch: int,
-        seed: int,
-        segment: Segment | Mapping[str, str] | None,
-        progress: Callable[[int, int], None],
-    ) -> None:
-        self._segment = segment
-        self._experiment, self._rate, self._limit = experiment, rate, limit
-        self._problem, self._world = problem, problem.start()
+    experiment: RemoteExperiment
+    problem: Problem
+    factors: Sequence[Sequence[str]]
+    rate: float
+    limit: int | None
+    batch: int
+    seed: int
+    segment: Segment | Mapping[str, str] | None
+    progress: Callable[[int, int], None]
+    visits: int = 0
+    clicks: int = 0
+    failure: BaseException | None = None
+
+    def __post_init__(self) -> None:
+        self._world = self.problem.start()
         self._came = 0  # visitors who saw something, which is the time of a world that changes
-        self._places = [{name: place for place, name in enumerate(names)} for names in factors]
-        self._batch, self._seed, self._progress = batch, seed, progress
+        self._indices = [{name: index for index, name in enumerate(names)} for names in self.factors]
         self._mutex, self._started, self._began = threading.Lock(), 0, time.monotonic()
         self._over = threading.Event()
-        self.visits, self.clicks = 0, 0
-        self.failure: BaseException | None = None
 
     def end(self) -> None:
         """Send no more visitors."""
@@ -141,33 +131,33 @@ class _Audience:
 
     def visit(self, worker: int) -> None:
         """Send batch after batch of visitors until it is over."""
-        rng = generator(self._seed, "audience", worker)
+        rng = generator(self.seed, "audience", worker)
         try:
             while (count := self._next()) and not self._over.is_set():
-                decisions = self._experiment.ask(count, source=SIMULATED, segment=self._segment)
+                decisions = self.experiment.ask(count, source=SIMULATED, segment=self.segment)
                 clicks = [self._clicks(made.levels.values(), rng) for made in decisions]
-                told = zip((decision.id for decision in decisions), clicks, strict=True)
-                for answer in self._experiment.tell_many(told, source=SIMULATED):
+                outcomes = zip((decision.id for decision in decisions), clicks, strict=True)
+                for answer in self.experiment.tell_many(outcomes, source=SIMULATED):
                     if isinstance(answer, Exception):
                         raise answer
                 with self._mutex:
                     self.visits += count
                     self.clicks += sum(clicks)
-                    self._progress(self.visits, self.clicks)
+                    self.progress(self.visits, self.clicks)
         except BaseException as error:
             self.failure = error
             self.end()
         finally:
-            self._experiment.close()
+            self.experiment.close()
 
     def _clicks(self, levels: Iterable[str], rng: np.random.Generator) -> bool:
         """Return whether a visitor clicks what is shown."""
-        shown = tuple(places[name] for places, name in zip(self._places, levels, strict=True))
-        if type(self._problem) is Product:  # whose kernels are for compiled code alone
-            return bool(rng.random() < self._problem.rate(*shown))
-        if isinstance(self._problem, Means):
-            return bool(rng.random() < self._problem.means[shown])
-        if isinstance(self._problem, Drifting):
+        shown = tuple(index[name] for index, name in zip(self._indices, levels, strict=True))
+        if type(self.problem) is Product:  # whose kernels are for compiled code alone
+            return bool(rng.random() < self.problem.rate(*shown))
+        if isinstance(self.problem, Means):
+            return bool(rng.random() < self.problem.means[shown])
+        if isinstance(self.problem, Drifting):
             return bool(rng.random() < self._rate_now(shown))
         outcome = [0]
         respond(self._world, shown, outcome, rng)
@@ -176,17 +166,17 @@ class _Audience:
     def _rate_now(self, shown: Sequence[int]) -> float:
         """Return how often this is clicked by now, and wear it."""
         with self._mutex:
-            found = rate_at(self._world, self._came, shown)
+            rate = rate_at(self._world, self._came, shown)
             self._came += 1
             for first, level in zip(self._world.first, shown, strict=True):
                 self._world.shown[first + level] += 1.0
-        return found
+        return rate
 
     def _next(self) -> int:
         """Return how many visitors come next, when it is time for them; 0: no more."""
         with self._mutex:
-            count = self._batch if self._limit is None else min(self._batch, self._limit - self._started)
-            due = self._began + self._started / self._rate
+            count = self.batch if self.limit is None else min(self.batch, self.limit - self._started)
+            due = self._began + self._started / self.rate
             self._started += count
         self._over.wait(max(0.0, due - time.monotonic()))
         return count

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
+from typing import Any
 
 import typer
 
 from rankone.cli import _logs
-from rankone.cli._commands import DATA, command
-from rankone.cli._wording import as_format_options, told_as
+from rankone.cli._commands import command
+from rankone.cli._options import CONFIDENCE, JSON, with_options
+from rankone.cli._tables import print_json
 
 
-@command("examination", example="log.tsv.gz --precision 0.1 --loss 0.01", topic=DATA)
+@command("examination", example="log.tsv.gz --precision 0.1 --loss 0.01")
+@with_options(_logs.READING)
 def examination(
     log: list[str] = _logs.LOGS,
-    format: str | None = _logs.FORMAT,
-    option: list[str] | None = _logs.OPTION,
     method: str = typer.Option("likelihood", help="likelihood, or all-pairs for intervention harvesting."),
-    level: float = typer.Option(0.95, help="Level of the intervals."),
+    level: float = CONFIDENCE,
     precision: float | None = typer.Option(
         None, help="Plan swaps after which every interval ends at most this far above its estimate: 0.1 is 10 %."
     ),
@@ -27,27 +27,22 @@ def examination(
     swaps_alone: bool = typer.Option(
         False, "--swaps-alone", help="Plan as if the log said nothing, because items moved for reasons of their own."
     ),
-    top: int = typer.Option(0, min=0, help="Keep this many queries, the most frequent ones; 0 keeps all."),
-    positions: int | None = _logs.POSITIONS,
-    strict: bool = _logs.STRICT,
-    max_bad: float = _logs.MAX_BAD,
-    as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
+    top: int = typer.Option(0, min=0, help=_logs.TOP_HELP),
+    as_json: bool = JSON,
+    **reading: Any,
 ) -> None:
     """Estimate how often each position is looked at, say which positions the data link, and plan swaps that would."""
     from rankone import clicks
 
-    counts = _logs.read_counts(log, format, option, top, positions=positions, strict=strict, max_bad=max_bad)
+    counts = _logs.read_counts(log, top, reading)
+    curve = clicks.examination_curve(counts, method=method, level=level)
     plan = None
-    with told_as(as_format_options):
-        curve = clicks.examination_curve(counts, method=method, level=level)
-        if precision is not None:
-            plan = clicks.swap_plan(
-                counts, precision=precision, loss=loss, swapped=swapped, lists_a_day=lists_a_day,
-                swaps_alone=swaps_alone, level=level,
-            )  # fmt: skip
+    if precision is not None:
+        wishes: dict[str, Any] = {"loss": loss, "swapped": swapped, "lists_a_day": lists_a_day, "level": level}
+        plan = clicks.swap_plan(counts, precision=precision, swaps_alone=swaps_alone, **wishes)
     if as_json:
-        found = {"log": counts.report.to_dict(), "curve": curve.to_dict()}
-        print(json.dumps(found | ({"plan": plan.to_dict()} if plan else {}), indent=1))
+        content = {"log": counts.report.to_dict(), "curve": curve.to_dict()}
+        print_json(content | ({"plan": plan.to_dict()} if plan else {}))
         return
     print(curve)
     for warning in counts.report.warnings():

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rankone.cli import _logs
-from rankone.cli._commands import DATA, command
-from rankone.cli._options import json_file, model_names
-from rankone.cli._wording import as_format_options, told_as
+from rankone.cli._commands import command
+from rankone.cli._options import JSON, json_file, model_option, with_options
+from rankone.cli._tables import print_json, show_table
 from rankone.errors import InputError
 from rankone.specs import amount
 
@@ -24,25 +23,17 @@ if TYPE_CHECKING:
 _RATE = ("rate", "low", "high")
 
 
-@command("fit", example="log.tsv.gz --top 5 --out models.json", topic=DATA)
+@command("fit", example="log.tsv.gz --top 5 --out models.json")
+@with_options(_logs.READING)
 def fit(
     log: list[str] = _logs.LOGS,
-    format: str | None = _logs.FORMAT,
-    option: list[str] | None = _logs.OPTION,
-    model: str = typer.Option(
-        "pbm",
-        "--model",
-        "-m",
-        autocompletion=model_names,
-        help="A click model: pbm, pbm:scale=balanced, ubm, ...",
-    ),
+    model: str = model_option("pbm", "A click model: pbm, pbm:scale=balanced, ubm, ..."),
     top: int = _logs.TOP,
     min_impressions: int | None = typer.Option(
         None,
         min=0,
         help="Leave out items that a query showed less often than this (default 20); 0 keeps all, as the paper does.",
     ),
-    positions: int | None = _logs.POSITIONS,
     out: Path | None = typer.Option(
         None,
         help="JSON file for the fitted problems; `rankone simulate --problem FILE#QUERY` plays one: pairs of items and "
@@ -53,9 +44,8 @@ def fit(
     ),
     chart: Path | None = typer.Option(None, help="Picture of attraction and examination (.png .svg .pdf .html)."),
     quarantine: Path | None = typer.Option(None, help="File for rows that cannot be read; default: beside --out."),
-    strict: bool = _logs.STRICT,
-    max_bad: float = _logs.MAX_BAD,
-    as_json: bool = typer.Option(False, "--json", help="Print account and summary as JSON and nothing else."),
+    as_json: bool = JSON,
+    **reading: Any,
 ) -> None:
     """Read a click log and fit a click model to its queries."""
     from rankone import clicks
@@ -75,11 +65,8 @@ def fit(
         drawable(picture)
     if quarantine is None and out is not None:
         quarantine = out.with_suffix(".quarantine.tsv")
-    counts = _logs.read_counts(
-        log, format, option, top, positions=positions, strict=strict, max_bad=max_bad, quarantine=quarantine,
-        tails=chosen.uses_tails,
-    )  # fmt: skip
-    with told_as(as_format_options), progress_bar("fitting") as fitting:
+    counts = _logs.read_counts(log, top, reading | {"quarantine": quarantine, "tails": chosen.uses_tails})
+    with progress_bar("fitting") as fitting:
         chosen.fit(counts, progress=fitting)
     most_frequent = [query for query in counts.queries["query"] if query in chosen.cells_.query_numbers]
     summary, warnings = chosen.overview(), chosen.warnings()
@@ -91,18 +78,18 @@ def fit(
     if save is not None:
         chosen.save(save)
     if as_json:
-        found = {"log": counts.report.to_dict(), "model": facts, "warnings": warnings + counts.report.warnings()}
-        print(json.dumps(found | {"queries": summary.to_dicts()}, indent=1))
+        content = {"log": counts.report.to_dict(), "model": facts, "warnings": warnings + counts.report.warnings()}
+        print_json(content | {"queries": summary.to_dicts()})
         return
     _logs.show_account(counts.report)
-    from rankone.cli._tables import show_table
-
     show_table(_telling(summary), f"{chosen.title}: {_words(facts)}", spare=("perplexity", "gamma", "p_max", "mu"))
     written = [str(path) for path in (out, save, picture, counts.report.rows_quarantined and quarantine) if path]
-    said = [f"Beware: {warning}" for warning in warnings] + [f"Written: {', '.join(written)}"] * bool(written)
+    for warning in warnings:
+        print(f"Beware: {warning}")
+    if written:
+        print(f"Written: {', '.join(written)}")
     if out is not None:
-        said.append(f"Next: rankone simulate --problem '{out}#{most_frequent[0]}'")
-    print("\n".join(said), end="\n" * bool(said))
+        print(f"Next: rankone simulate --problem '{out}#{most_frequent[0]}'")
 
 
 def _telling(summary: pl.DataFrame) -> pl.DataFrame:
@@ -114,18 +101,19 @@ def _telling(summary: pl.DataFrame) -> pl.DataFrame:
     texts = [pl.col(f"supported_{name}").map_elements(lambda rate: f"{rate:.2g}", pl.String) for name in _RATE]
     others = pl.when(pl.col("items") == 2).then(pl.lit("other")).otherwise(pl.lit("others"))
     few = pl.when("too_little_data").then(pl.lit("too little data")).otherwise(pl.lit(""))
-    shown = summary.select(
-        "query", item="supported_item", position="supported_position", click_rate=pl.format("{} ({} to {})", *texts),
-        clicked=pl.format("{} of {}", "supported_clicks", "supported_impressions"),
-        may_be_as_good=pl.format("{} of {} {}", "not_told_apart", pl.col("items") - 1, others), verdict=few,
-        impressions="impressions", clicks="clicks", components="components", perplexity="perplexity", mu="mu",
-        p_max="p_max", gamma="gamma",
-    )  # fmt: skip
-    if not summary["too_little_data"].any():
-        shown = shown.drop("verdict")
-    if (shown["components"] == 1).all():
-        shown = shown.drop("components")
-    return shown.drop("p_max", "gamma") if (shown["gamma"] == shown["mu"]).all() else shown
+    supported = {
+        "item": pl.col("supported_item"),
+        "position": pl.col("supported_position"),
+        "click_rate": pl.format("{} ({} to {})", *texts),
+        "clicked": pl.format("{} of {}", "supported_clicks", "supported_impressions"),
+        "may_be_as_good": pl.format("{} of {} {}", "not_told_apart", pl.col("items") - 1, others),
+        "verdict": few,
+    }
+    counted = ("impressions", "clicks", "components", "perplexity", "mu", "p_max", "gamma")
+    shown = summary.select("query", *(each.alias(name) for name, each in supported.items()), *counted)
+    idle = [] if summary["too_little_data"].any() else ["verdict"]
+    idle += ["components"] if (shown["components"] == 1).all() else []
+    return shown.drop(*idle, *(["p_max", "gamma"] if (shown["gamma"] == shown["mu"]).all() else []))
 
 
 def _facts(model: ClickModel, queries: int) -> dict[str, Any]:
@@ -143,9 +131,8 @@ def _facts(model: ClickModel, queries: int) -> dict[str, Any]:
 
 
 def _words(facts: dict[str, Any]) -> str:
-    words = [
-        f"{amount(facts['items_left_out'], 'item')} with fewer than {facts['min_impressions']} impressions left out"
-    ]
+    few = f"with fewer than {facts['min_impressions']} impressions left out"
+    words = [f"{amount(facts['items_left_out'], 'item')} {few}"]
     if facts["queries_left_out"]:
         words.append(f"and {facts['queries_left_out']:,} queries that have no others")
     if "scale" in facts:
@@ -171,9 +158,6 @@ def _save(model: ClickModel, queries: list[str], out: Path, about: dict[str, Any
     each = []
     for query in queries:
         own, curve = items[(query,)], curves.get((query,), examination)
-        intervals = {
-            "row_intervals": own.select("low", "high").rows(),
-            "col_intervals": curve.select("low", "high").rows(),
-        }
-        each.append({"impressions": own["impressions"].to_list()} | intervals)
+        rows, cols = (table.select("low", "high").rows() for table in (own, curve))
+        each.append({"impressions": own["impressions"].to_list(), "row_intervals": rows, "col_intervals": cols})
     save_problems([model.problem(query) for query in queries], out, extra=about, each=each)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from rankone.cli._commands import DATA, command
-from rankone.cli._options import json_file, whole_number
+from rankone.cli._commands import command
+from rankone.cli._options import JSON, SEED, json_file, whole_number
+from rankone.cli._tables import print_json, show_rows
 
 
-@command("generate-log", example="log.tsv.gz --lists 1e5 --truth truth.json", topic=DATA)
+@command("generate-log", example="log.tsv.gz --lists 1e5 --truth truth.json")
 def generate_log(
     out: Path = typer.Argument(..., help="The log to write; a name that ends in .gz or .zst is compressed."),
     lists: int = typer.Option(400_000, parser=whole_number, help="Sessions to write; 1e6 is fine.", metavar="N"),
@@ -21,34 +22,26 @@ def generate_log(
     edges: bool = typer.Option(False, "--edges", help="Inject edge cases, counted exactly."),
     sigma: float = typer.Option(0.1, help="Error of the ranker that made the lists."),
     steepness: float = typer.Option(2.5, help="How strongly the ranker's order decides the lists."),
-    seed: int = typer.Option(0, help="Seed of the random numbers."),
+    seed: int = SEED,
     truth: Path | None = typer.Option(None, help="JSON file for the true problems."),
-    as_json: bool = typer.Option(False, "--json", help="Print what was written as JSON and nothing else."),
+    as_json: bool = JSON,
 ) -> None:
     """Write a click log with known attraction and examination, to try things on."""
-    import polars as pl
-
     from rankone import clicks
     from rankone.cli._progress import progress_bar
-    from rankone.cli._tables import show_table
     from rankone.problems.files import save_problems
 
     json_file("--truth", truth)
     with progress_bar("sessions") as progress:
-        log = clicks.generate_log(
-            out, lists, format, queries=queries, items=items, edges=edges, sigma=sigma, steepness=steepness, seed=seed,
-            progress=progress,
-        )  # fmt: skip
+        how: dict[str, Any] = {"queries": queries, "items": items, "sigma": sigma, "steepness": steepness}
+        log = clicks.generate_log(out, lists, format, edges=edges, seed=seed, progress=progress, **how)
     if truth is not None:
         save_problems(log.problems, truth, extra={"truth_of": out.name})
     numbers = {"rows": log.rows, "lists": log.lists, "clicks": log.clicks} | (log.injected if edges else {})
     if as_json:
-        print(json.dumps({"path": str(out), "format": format} | numbers, indent=1))
+        print_json({"path": str(out), "format": format} | numbers)
         return
-    show_table(pl.DataFrame({"written": list(numbers), "number": list(numbers.values())}), f"{out} ({format})")
-    hardness = pl.DataFrame(
-        [(p.name, p.n_rows, p.n_cols, p.mu, p.p_max, p.gamma, p.best_mean) for p in log.problems[:20]],
-        schema=["query", "items", "positions", "mu", "p_max", "gamma", "best click probability"],
-        orient="row",
-    )
-    show_table(hardness, "The truth" + (", first 20 queries" if queries > 20 else ""))
+    show_rows(list(numbers.items()), ("written", "number"), f"{out} ({format})")
+    truths = [(p.name, p.n_rows, p.n_cols, p.mu, p.p_max, p.gamma, p.best_mean) for p in log.problems[:20]]
+    columns = ("query", "items", "positions", "mu", "p_max", "gamma", "best click probability")
+    show_rows(truths, columns, "The truth" + (", first 20 queries" if queries > 20 else ""))

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rankone.cli._commands import DATA, command
+from rankone.cli._commands import command
 from rankone.cli._experiments import experiment_of
+from rankone.cli._options import CONFIDENCE, JSON, SEED
+from rankone.cli._tables import print_json
+from rankone.errors import InputError
 
 if TYPE_CHECKING:
     from rankone.analysis import ReplayedPolicy, WhatIf, WhatIfLists
     from rankone.live import Experiment
 
 
-@command("what-if", example="decisions.csv --target headline=A,image=1", topic=DATA)
+@command("what-if", example="decisions.csv --target headline=A,image=1")
 def what_if(
     log: str = typer.Argument(
         ..., help="A row per decision, with its probability: what `rankone export` wrote, the Open Bandit Dataset, ..."
@@ -49,40 +51,38 @@ def what_if(
     estimated: bool = typer.Option(
         False, "--estimated", help="The log has no probabilities, its policy never changed: they are its shares."
     ),
-    confidence: float = typer.Option(0.95, help="Confidence of the intervals."),
-    seed: int = typer.Option(0, help="Seed of folds and of replay."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
+    confidence: float = CONFIDENCE,
+    seed: int = SEED,
+    as_json: bool = JSON,
 ) -> None:
     """Say what another combination, list or policy would have earned per decision, from decisions that were made."""
     import rankone
-    from rankone.errors import InputError
 
     given = [each for each in (target, items, policy) if each is not None]
     if len(given) != 1:
         raise InputError("one of --target, --list and --policy", f"{len(given)} of them", "say what would be shown")
-
     if items is None and of is not None:
         raise InputError("--of together with --list", f"--of {of} without", "leave it out: only lists have it")
     if items is not None and (factor or time is not None):
         got = "--factor" if factor else "--time"
         raise InputError("--list without --factor and --time", got, "leave it out: a list has items and positions")
 
+    how: dict[str, Any] = {"clicked": clicked, "chance": chance, "uniform": uniform, "estimated": estimated}
+    how |= {"level": confidence, "seed": seed}
+
     def ask(source: str | Experiment) -> WhatIf | WhatIfLists | ReplayedPolicy:
         if items is not None:
             wanted = [item.strip() for item in items.split(",")]
-            return rankone.evaluate_lists(
-                source, wanted, of=of or "clicks", clicked=clicked, chance=chance, uniform=uniform, estimated=estimated,
-                level=confidence, seed=seed,
-            )  # fmt: skip
+            return rankone.evaluate_lists(source, wanted, of=of or "clicks", **how)
         asked: Any = target if policy is None else rankone.as_policy(policy)
-        return rankone.evaluate(
-            source, asked, factors=factor or (), clicked=clicked, chance=chance, time=time, uniform=uniform,
-            estimated=estimated, level=confidence, seed=seed,
-        )  # fmt: skip
+        return rankone.evaluate(source, asked, factors=factor or (), time=time, **how)
 
     if experiment is None:
-        found = ask(log)
+        answer = ask(log)
     else:
         with experiment_of(log, experiment) as live:
-            found = ask(live)
-    print(json.dumps(found.to_dict(), indent=1) if as_json else found)
+            answer = ask(live)
+    if as_json:
+        print_json(answer.to_dict())
+    else:
+        print(answer)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from rankone.cli._commands import LIVE, command
+from rankone.cli._commands import command
 from rankone.cli._experiments import DB, NAME, declared_attributes, level_of_each, levels_of_factors
-from rankone.cli._options import policy_names
+from rankone.cli._options import policy_names, with_options
+from rankone.errors import InputError
 from rankone.live.setting_kinds import Setting
 from rankone.live.settings import SETTINGS
 
@@ -24,15 +24,8 @@ _WRITTEN = {
 }
 
 
-def _with_settings(function: Callable[..., None]) -> Callable[..., None]:
-    """Decorator: the command has an option for each setting."""
-    own = inspect.signature(function)
-    named = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    function.__signature__ = own.replace(parameters=[*named, *map(_option, SETTINGS)])  # type: ignore[attr-defined]
-    return function
-
-
-def _option(setting: Setting) -> inspect.Parameter:
+def _option(setting: Setting) -> tuple[Any, Any]:
+    """Return the type and the option of a setting."""
     word = setting.kind.word
     kind, is_policy = _TYPES.get(word, str), word == "policy"
     default = f" Default: {setting.default}." if setting.default else ""
@@ -43,16 +36,14 @@ def _option(setting: Setting) -> inspect.Parameter:
         help=setting.help + _WRITTEN.get(word, "") + default,
         autocompletion=policy_names if is_policy else None,
     )
-    annotation = kind if word in ("flag", "attributes") else kind | None
-    return inspect.Parameter(_key(setting), inspect.Parameter.KEYWORD_ONLY, default=option, annotation=annotation)
+    return kind if word in ("flag", "attributes") else kind | None, option
 
 
-def _key(setting: Setting) -> str:
-    return setting.option.replace("-", "_")
+_OPTIONS = {setting.option.replace("-", "_"): setting for setting in SETTINGS}
 
 
-@command("create", example="rankone.db homepage --row A --row B --col x --col y --window 600", topic=LIVE)
-@_with_settings
+@command("create", example="rankone.db homepage --row A --row B --col x --col y --window 600")
+@with_options({name: _option(setting) for name, setting in _OPTIONS.items()})
 def create(
     db: str = DB,
     name: str = NAME,
@@ -67,7 +58,6 @@ def create(
     **options: Any,
 ) -> None:
     """Create an experiment in a database, and the database if it is new; a running service picks it up."""
-    from rankone.errors import InputError
     from rankone.live import Database, Experiment
     from rankone.live.opening import checked_settings, weighted
     from rankone.live.report.report_wording import alone_text, prior_text
@@ -101,9 +91,9 @@ def create(
 
 def _wishes(options: Mapping[str, Any], rows: Sequence[str], cols: Sequence[str]) -> dict[str, Any]:
     """Return the settings that options give, group by group."""
-    found: dict[str, Any] = {}
-    for setting in SETTINGS:
-        value = options[_key(setting)]
+    wishes: dict[str, Any] = {}
+    for name, setting in _OPTIONS.items():
+        value = options[name]
         if value is None or value is False or value == []:
             continue
         if setting.kind.word == "attributes":
@@ -111,17 +101,14 @@ def _wishes(options: Mapping[str, Any], rows: Sequence[str], cols: Sequence[str]
         if setting.kind.word == "combination":
             value = _pair(value, rows, cols) if rows or cols else level_of_each(value.split(","))
         value = setting.kind.check(value, f"--{setting.option}", f"try --{setting.option} {setting.example}")
-        (found.setdefault(setting.group, {}) if setting.group else found)[setting.name] = value
-    return found
+        (wishes.setdefault(setting.group, {}) if setting.group else wishes)[setting.name] = value
+    return wishes
 
 
 def _pair(control: str, rows: Sequence[str], cols: Sequence[str]) -> tuple[str, str]:
     """Return the names of a row and a column that are written with a comma between; names may have commas too."""
-    from rankone.errors import InputError
-
     parts = control.split(",")
-    cut = [(",".join(parts[:place]), ",".join(parts[place:]).lstrip()) for place in range(1, len(parts))]
-    found = [pair for pair in cut if pair[0] in rows and pair[1] in cols] or cut
-    if not found:
+    cut = [(",".join(parts[:comma]), ",".join(parts[comma:]).lstrip()) for comma in range(1, len(parts))]
+    if not cut:
         raise InputError("a control as the names of a row and a column", control, 'try --control "A,x"')
-    return found[0]
+    return next((pair for pair in cut if pair[0] in rows and pair[1] in cols), cut[0])

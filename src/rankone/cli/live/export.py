@@ -8,11 +8,11 @@ from pathlib import Path
 
 import typer
 
-from rankone.cli._commands import LIVE, command
+from rankone.cli._commands import command
 from rankone.cli._experiments import ARCHIVE, DB, NAME, REST
 
 
-@command("export", example="rankone.db homepage --out decisions.csv", topic=LIVE)
+@command("export", example="rankone.db homepage --out decisions.csv")
 def export(
     db: str = DB,
     name: str = NAME,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from rankone.cli._commands import LIVE, command
+from rankone.cli._commands import command
 from rankone.cli._experiments import sizes_of_factors
-from rankone.cli._options import whole_number
-from rankone.cli._wording import as_plan_options, told_as
+from rankone.cli._options import JSON, whole_number
+from rankone.cli._tables import print_json
 
 
-@command("plan", example="--rows 4 --cols 5 --rate 0.03 --lift 0.1 --visitors-a-day 5000", topic=LIVE)
+@command("plan", example="--rows 4 --cols 5 --rate 0.03 --lift 0.1 --visitors-a-day 5000")
 def plan(
     rows: int = typer.Option(None, parser=whole_number, help="Rows to try.", metavar="N"),
     cols: int = typer.Option(None, parser=whole_number, help="Columns to try.", metavar="N"),
@@ -30,7 +30,7 @@ def plan(
     margin: float = typer.Option(0.0, help="A winner within this part of the best is enough, such as 0.05."),
     error: float = typer.Option(0.05, help="The verdict may be wrong with this probability."),
     chart: Path = typer.Option(None, help="Draw the answer: .png, .svg, .pdf or .html."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
+    as_json: bool = JSON,
 ) -> None:
     """Say how many visitors and days an experiment needs until it has a winner, and what it loses meanwhile."""
     from rankone.charts.chart import drawable
@@ -39,13 +39,14 @@ def plan(
 
     if chart is not None:
         drawable(chart)
-    with told_as(as_plan_options), progress_bar("rehearsals", compiles=True) as progress:
-        found = make(
-            rows, cols, rate, lift, factors=sizes_of_factors(factor) or None, visitors_a_day=visitors_a_day, goal=goal,
-            margin=margin, error=error, progress=progress,
-        )  # fmt: skip
-    print(json.dumps(found.to_dict(), indent=1) if as_json else found)
+    wishes: dict[str, Any] = {"visitors_a_day": visitors_a_day, "goal": goal, "margin": margin, "error": error}
+    with progress_bar("rehearsals", compiles=True) as progress:
+        planned = make(rows, cols, rate, lift, factors=sizes_of_factors(factor) or None, progress=progress, **wishes)
+    if as_json:
+        print_json(planned.to_dict())
+    else:
+        print(planned)
     if chart is not None:
-        found.chart().save(chart)
+        planned.chart().save(chart)
         if not as_json:
             print(f"wrote {chart}")

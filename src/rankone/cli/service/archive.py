@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import json
+import dataclasses
 import sys
 from pathlib import Path
 
 import typer
 
-from rankone.cli._commands import SERVICE, command
+from rankone.cli._commands import command
 from rankone.cli._experiments import DB
+from rankone.cli._options import JSON
+from rankone.cli._tables import print_json, show_table
 
 
-@command("archive", example="rankone.db --to archives --older-than 30d", topic=SERVICE)
+@command("archive", example="rankone.db --to archives --older-than 30d")
 def archive(
     db: str = DB,
     to: Path = typer.Option(..., help="Folder for the files."),
     older_than: str = typer.Option(..., help="Age of what is moved, such as 90d, 36h or seconds."),
     name: list[str] = typer.Option([], "--experiment", help="Only this experiment; repeatable. Default: all."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
+    as_json: bool = JSON,
 ) -> None:
     """Move old decisions to Parquet files, while services go on; totals, evidence and open decisions stay.
 
     The experiment goes on as if nothing had happened. `export`, `analyse` and `doctor` read the files with --archive.
     """
-    import dataclasses
-
     import polars as pl
 
-    from rankone.cli._tables import show_table
     from rankone.live import Database
     from rankone.live.operate.archive import archive as move
     from rankone.specs import parse_duration
@@ -39,11 +38,10 @@ def archive(
     moved = []
     with Database(db) as database:
         for each in names:
-            moved += [
-                dataclasses.asdict(found) | {"file": found.file.name} for found in move(database, each, to, seconds)
-            ]
+            parts = move(database, each, to, seconds)
+            moved += [dataclasses.asdict(part) | {"file": part.file.name} for part in parts]
     if as_json:
-        print(json.dumps(moved, indent=1))
+        print_json(moved)
     elif moved:
         show_table(pl.DataFrame(moved))
         print(f"written to {to}", file=sys.stderr)

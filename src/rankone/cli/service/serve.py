@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import typer
 
-from rankone.cli._commands import SERVICE, command
+from rankone.cli._commands import command
+from rankone.cli._options import Options, with_options
 from rankone.errors import InputError
 from rankone.specs import did_you_mean
+from rankone.web.server.options import ServerOptions
 
 _PREFIX = "RANKONE_SERVE_"
-
-
-def _option(default: Any, *names: str, **more: Any) -> Any:
-    """Return an option that the environment may set as well, by the name of the option."""
-    return typer.Option(default, *names, envvar=_variable(names[0].removeprefix("--")), **more)
 
 
 def _variable(option: str) -> str:
@@ -38,11 +36,11 @@ def _read(context: typer.Context, path: Path | None) -> Path | None:
     if path is None:
         return None
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         got = getattr(error, "strerror", None) or str(error)
         raise InputError(f"a configuration in TOML at {path}", got, "write lines such as port = 8000") from None
-    for key, value in found.items():
+    for key, value in given.items():
         name = key.replace("-", "_")
         if name not in kinds:
             known = [each.replace("_", "-") for each in kinds if each]
@@ -50,49 +48,32 @@ def _read(context: typer.Context, path: Path | None) -> Path | None:
             raise InputError(f"options of `rankone serve` in {path}", key, do)
         if isinstance(value, list) is not bool(getattr(kinds[name], "multiple", False)) or isinstance(value, dict):
             raise InputError(f"{key} in {path} as the option takes it", value, "see `rankone serve --help`")
-    context.default_map = {key.replace("-", "_"): value for key, value in found.items()}
+    context.default_map = {key.replace("-", "_"): value for key, value in given.items()}
     return path
 
 
-@command("serve", example="--db rankone.db --port 8000", topic=SERVICE)
-def serve(
-    config: Path | None = _option(
-        None, "--config", is_eager=True, callback=_read,
-        help="TOML file with these options, without the dashes before them; the command line and the environment win.",
-    ),
-    db: str = _option("rankone.db", "--db", help="SQLite file or postgresql:// address; created if it is missing."),
-    host: str = _option("127.0.0.1", "--host", help="Address to listen on; a public one needs a token first."),
-    port: int = _option(8000, "--port", min=0, max=65535, help="Port to listen on; 0 picks a free one."),
-    uds: str | None = _option(None, "--uds", help="Listen at this socket in the file system instead, for a proxy."),
-    workers: int | None = _option(
-        None, "--workers", help="Processes; they are replaced one by one on SIGHUP. Left out: one, without a parent."
-    ),
-    durability: str = _option("full", "--durability", help="full: survives power cuts; normal: crashes; off."),
-    allow_origin: list[str] = _option(
-        [], "--allow-origin",
-        help="A web site whose pages may call the service, such as https://shop.example; repeatable.",
-    ),
-    require_token: bool = _option(
-        False, "--require-token", help="Every request needs a token, also before the first one is made."
-    ),
-    root_path: str = _option("", "--root-path", help="Path under which a proxy offers the service, such as /rankone."),
-    proxy_headers: bool = _option(
-        False, "--proxy-headers", help="Believe a trusted proxy about whose request it passes on (X-Forwarded-For)."
-    ),
-    trusted_proxy: list[str] = _option(
-        ["127.0.0.1", "::1"], "--trusted-proxy", help="Address or network of such a proxy; repeatable."
-    ),
-    tls_cert: str | None = _option(None, "--tls-cert", help="Certificate, with its chain, in PEM: serve HTTPS."),
-    tls_key: str | None = _option(None, "--tls-key", help="Its key, if it is not in the same file."),
-    access_log: bool = _option(False, "--access-log", help="Log every request."),
-    log_format: str = _option("text", "--log-format", help="text, or json: each line an object."),
-) -> None:  # fmt: skip
+_CONFIG = "TOML file with these options, without the dashes before them; the command line and the environment win."
+
+
+def _options() -> Options:
+    """Return the options of a service. The environment may set each as well, by its name."""
+    config = typer.Option(None, "--config", is_eager=True, callback=_read, help=_CONFIG, envvar=_variable("config"))
+    options: Options = {"config": (Path | None, config)}
+    hints: dict[str, Any] = get_type_hints(ServerOptions)
+    for field in dataclasses.fields(ServerOptions):
+        kind, default = hints[field.name], field.default
+        if isinstance(default, tuple):
+            kind, default = list[str], list(default)
+        flag, more = f"--{field.name.replace('_', '-')}", dict(field.metadata)
+        options[field.name] = (kind, typer.Option(default, flag, envvar=_variable(field.name), **more))
+    return options
+
+
+@command("serve", example="--db rankone.db --port 8000")
+@with_options(_options())
+def serve(**options: Any) -> None:
     """Serve experiments over HTTP until Ctrl-C or SIGTERM: REST under /v1, the page at /, metrics at /metrics."""
-    from rankone.web.server.serve import ServerOptions
     from rankone.web.server.serve import serve as run
 
-    options = ServerOptions(
-        db, host, port, uds, durability, allow_origin, require_token, access_log, log_format, workers, root_path,
-        proxy_headers, trusted_proxy, tls_cert, tls_key,
-    )  # fmt: skip
-    run(options, say=lambda sentence: print(f"rankone: {sentence}", file=sys.stderr, flush=True))
+    del options["config"]  # which is read by now
+    run(ServerOptions(**options), say=lambda sentence: print(f"rankone: {sentence}", file=sys.stderr, flush=True))

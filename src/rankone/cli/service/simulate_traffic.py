@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import typer
 
-from rankone.cli._commands import SERVICE, command
-from rankone.cli._options import policy_names, whole_number
+from rankone.cli._commands import command
+from rankone.cli._options import policy_option, problem_option, whole_number
 from rankone.wording.numbers import percent
 
 
-@command("simulate-traffic", example="http://127.0.0.1:8000 demo --problem needle:8x8", topic=SERVICE)
+@command("simulate-traffic", example="http://127.0.0.1:8000 demo --problem needle:8x8")
 def simulate_traffic(
     url: str = typer.Argument(..., help="Address of the service, such as http://127.0.0.1:8000."),
     name: str = typer.Argument(..., help="Name of the experiment; created if it is missing."),
-    problem: str = typer.Option(
-        ..., "--problem", "-p", help="How visitors click: needle:8x8, a file, 'needle:8x8|changes=1' in quotes, ..."
-    ),
-    policy: str | None = typer.Option(
-        None, "--policy", "-P", autocompletion=policy_names, help="Policy, if the experiment has to be created."
-    ),
+    problem: str = problem_option(..., "How visitors click: needle:8x8, a file, 'needle:8x8|changes=1' in quotes, ..."),
+    policy: str | None = policy_option(None, "Policy, if the experiment has to be created."),
     rate: float = typer.Option(200.0, help="Visits per second.", min=0.1),
     visits: int | None = typer.Option(None, parser=whole_number, help="Stop after this many visits.", metavar="N"),
     batch: int = typer.Option(10, help="Visits that come together.", min=1, max=1000),
@@ -38,18 +35,19 @@ def simulate_traffic(
     from rankone.web.traffic import names_of, truth_of
     from rankone.web.traffic import simulate_traffic as run
 
-    found = rankone.as_problem(problem)
+    world = rankone.as_problem(problem)
     said = None if segment is None else segment_in_line(segment)
-    named = names_of(found)
+    how: Any = {"policy": policy, "rate": rate, "visits": visits, "batch": batch, "seed": seed, "segment": said}
+    named = names_of(world)
     console = Console(stderr=True, markup=False, highlight=False)
     with Client(url, token) as client:
         known = client.experiments()  # nobody there, or the token is wrong: that comes before all else
         if name in [each["name"] for each in known]:  # its levels have names of their own
             report = client.experiment(name).report()
             own = {factor.name: [level.name for level in factor.levels] for factor in report.factors}
-            named = own if tuple(map(len, own.values())) == found.shape else named
+            named = own if tuple(map(len, own.values())) == world.shape else named
     console.print(
-        f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {truth_of(found, named)}."
+        f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {truth_of(world, named)}."
     )
     console.print(f"Watch it at {url} - Ctrl-C ends it.")
     with Client(url, token) as client, console.status("") as status:
@@ -57,10 +55,7 @@ def simulate_traffic(
         def progress(visits: int, clicks: int) -> None:
             status.update(f"{amount(visits, 'visit')}, {amount(clicks, 'click')} ({percent(clicks / max(1, visits))})")
 
-        total, clicks = run(
-            client, name, found, policy=policy, rate=rate, visits=visits, batch=batch, seed=seed, segment=said,
-            progress=progress,
-        )  # fmt: skip
+        total, clicks = run(client, name, world, progress=progress, **how)
         sentence = client.experiment(name).report().sentence
     print(f"{amount(total, 'visit')}, {amount(clicks, 'click')}.", file=sys.stderr)
     print(sentence)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import datetime
-import json
 import sys
+import time
 from pathlib import Path
 
 import typer
 
-from rankone.cli._commands import SERVICE, command
+from rankone.cli._commands import command
+from rankone.cli._options import JSON
+from rankone.cli._tables import print_json, show_rows, utc
 
 _DB = typer.Option("rankone.db", "--db", help="SQLite file or postgresql:// address.")
 _ABOUT = "Tokens: who may ask, tell, read or administer which experiment."
 
 
-@command("token create", example="--scope read --note Ann", topic=SERVICE, group=_ABOUT)
+@command("token create", example="--scope read --note Ann", group=_ABOUT)
 def create(
     scope: list[str] = typer.Option(..., "--scope", help="ask, tell, read, admin or sign; repeatable."),
     experiment: str = typer.Option("*", help="Name of the experiment it is for; * means all of them."),
@@ -43,43 +44,29 @@ def create(
     print(text)
 
 
-@command("token list", example="--db rankone.db", topic=SERVICE, group=_ABOUT)
-def list_(db: str = _DB, as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
+@command("token list", example="--db rankone.db", group=_ABOUT)
+def list_(db: str = _DB, as_json: bool = JSON) -> None:
     """List tokens: their ids and what they allow, never their secrets."""
-    import time
-
-    import polars as pl
-
-    from rankone.cli._tables import show_table
     from rankone.live import Database
     from rankone.web.server.access.tokens import list_tokens
 
     with Database(db, read_only=True) as database:
         tokens = list_tokens(database)
     if as_json:
-        print(json.dumps([{k: v for k, v in token._asdict().items() if k != "digest"} for token in tokens], indent=2))
-        return
-    if not tokens:
+        print_json([{key: value for key, value in token._asdict().items() if key != "digest"} for token in tokens])
+    elif not tokens:
         print("no tokens yet: the service is open to this machine only")
-        return
-    rows = [
-        (
-            token.id,
-            " ".join(token.scopes),
-            token.experiment,
-            token.rate,
-            _day(token.expires),
-            "revoked" if token.revoked else "valid" if token.valid(time.time()) else "expired",
-            token.note,
-            token.made_by,
-        )
-        for token in tokens
-    ]
-    columns = dict.fromkeys(("id", "scopes", "experiment", "rate", "expires", "state", "note", "made_by"), pl.String)
-    show_table(pl.DataFrame(rows, schema={**columns, "rate": pl.Int64}, orient="row"))
+    else:
+        rows = []
+        for token in tokens:
+            expires = "never" if token.expires is None else utc(token.expires)[:10]
+            state = "revoked" if token.revoked else "valid" if token.valid(time.time()) else "expired"
+            scopes = " ".join(token.scopes)
+            rows.append((token.id, scopes, token.experiment, token.rate, expires, state, token.note, token.made_by))
+        show_rows(rows, ("id", "scopes", "experiment", "rate", "expires", "state", "note", "made_by"))
 
 
-@command("token revoke", example="ID --db rankone.db", topic=SERVICE, group=_ABOUT)
+@command("token revoke", example="ID --db rankone.db", group=_ABOUT)
 def revoke(
     id: str = typer.Argument(..., help="Id of the token, as `rankone token list` shows it."), db: str = _DB
 ) -> None:
@@ -91,7 +78,3 @@ def revoke(
     with Database(db) as database:
         revoke_token(database, id)
     print(f"token {id} is revoked", file=sys.stderr)
-
-
-def _day(seconds: int | None) -> str:
-    return "never" if seconds is None else datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()

@@ -6,10 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from rankone.cli._commands import SERVICE, command
-from rankone.cli._options import policy_names
+from rankone.cli._commands import command
+from rankone.cli._options import policy_option
 from rankone.cli._progress import stopped_by_hand
 from rankone.errors import StorageError
 
@@ -17,12 +15,8 @@ if TYPE_CHECKING:
     from rankone.policies import Policy
 
 
-@command("warm-up", example="--policy uts --policy top-two", topic=SERVICE)
-def warm_up(
-    policy: list[str] = typer.Option(
-        [], "--policy", "-P", autocompletion=policy_names, help="A policy to compile; repeatable. Default: all."
-    ),
-) -> None:
+@command("warm-up", example="--policy uts --policy top-two")
+def warm_up(policy: list[str] = policy_option([], "A policy to compile; repeatable. Default: all.")) -> None:
     """Compile the policies for this machine: after installing, or while an image is built. What is compiled is kept."""
     from rankone.compiling.cache import can_keep
     from rankone.compiling.compiled import kept_in, source_key

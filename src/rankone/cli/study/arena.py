@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from rankone.cli._commands import STUDY, command
-from rankone.cli._options import WORKERS, policy_names
+from rankone.cli._commands import command
+from rankone.cli._options import JSON, SEED, WORKERS, policy_option, problem_option
+from rankone.cli._tables import SPARE, print_json, show_table
+
+_RESULTS = "problem policy runs horizon regret_mean regret_se regret_median regret_p95 regret_p99 times_bound "
+_RESULTS += "sync_points seconds"
+_SCORES = "policy times_bound against_mean against_worst worst_problem against_trap_p99"
+_WORLDS = "policy world against_mean lost"
+_TITLES = {"regret_p99": "p99", "times_bound": "x bound", "against_worst": "worst", "worst_problem": "on"}
+_TITLES |= {"against_trap_p99": "worst p99 on traps", "lost": "p95 of random's loss"}
 
 
-@command("arena", example="--quick --policy uts --policy ucb1", topic=STUDY)
+@command("arena", example="--quick --policy uts --policy ucb1")
 def arena(
-    policy: list[str] = typer.Option(
-        [], "--policy", "-P", autocompletion=policy_names, help="A policy; repeatable. Default: every policy."
-    ),
-    problem: list[str] = typer.Option(
-        [], "--problem", "-p", help="A problem of the arena; repeatable. Default: those of both halves."
-    ),
+    policy: list[str] = policy_option([], "A policy; repeatable. Default: every policy."),
+    problem: list[str] = problem_option([], "A problem of the arena; repeatable. Default: those of both halves."),
     lists: bool = typer.Option(False, "--lists", help="The arena of lists: 16 other problems, and policies that rank."),
     factors: bool = typer.Option(
         False, "--factors", help="The arena of two to eight factors: 18 other problems, policies that play any number."
@@ -29,7 +33,7 @@ def arena(
     half: str | None = typer.Option(None, help="'tune' or 'report', the two halves, or 'headlines', the third part."),
     models: Path | None = typer.Option(None, help="File of fitted click models that join the named problems."),
     runs: int | None = typer.Option(None, help="Runs of each policy on each problem; default 100, with --quick 10."),
-    seed: int = typer.Option(0, help="Seed of the random numbers."),
+    seed: int = SEED,
     stretch: int = typer.Option(1, help="Play this many times each problem's horizon."),
     against: str | None = typer.Option(
         None, help="The policy that ratios compare with; default uts, for lists gibbs-ts."
@@ -38,42 +42,30 @@ def arena(
     feedback: str = typer.Option("immediate", help="When outcomes come: delay:mean=1000, batch:size=1000, ..."),
     workers: int | None = WORKERS,
     out: Path = typer.Option(Path("out/arena"), help="Directory for results; a stopped arena continues there."),
-    as_json: bool = typer.Option(False, "--json", help="Print the table as JSON and nothing else."),
+    as_json: bool = JSON,
 ) -> None:
     """Judge policies on 22 named problems (others if you choose), each at its own horizon: table, scores, heat map."""
     from rankone.cli._progress import progress_bar
-    from rankone.cli._summary import SPARE
-    from rankone.cli._tables import show_table
     from rankone.simulation.arena import arena as play
+    from rankone.simulation.study import TITLES
 
-    if runs is None:
-        runs = 10 if quick else 100
+    runs = (10 if quick else 100) if runs is None else runs
+    which: Any = {"lists": lists, "factors": factors, "drifting": drifting, "half": half, "models": models}
+    how: Any = {"runs": runs, "seed": seed, "stretch": stretch, "quick": quick, "against": against}
+    how["feedback"] = feedback
     with progress_bar("runs", out=out, compiles=True) as progress:
-        found = play(
-            problem or None, policy or None, lists=lists, factors=factors, drifting=drifting, half=half, models=models,  # type: ignore[arg-type]
-            runs=runs, seed=seed, stretch=stretch, quick=quick, against=against, workers=workers, out=out,
-            progress=progress, feedback=feedback,
-        )  # fmt: skip
-    found.save(out)
+        result = play(problem or None, policy or None, workers=workers, out=out, progress=progress, **which, **how)
+    result.save(out)
     if as_json:
-        print(json.dumps(found.table.to_dicts(), indent=1))
+        print_json(result.table.to_dicts())
         return
-    columns = {
-        "problem": "problem", "policy": "policy", "runs": "runs", "horizon": "horizon", "regret_mean": "regret",
-        "regret_se": "± se", "regret_median": "median", "regret_p95": "p95", "regret_p99": "p99",
-        "times_bound": "x bound", "sync_points": "sync points", "seconds": "s per run",
-    }  # fmt: skip
-    show_table(found.table, f"The arena, seed {seed}, outcomes {feedback}", columns, ("runs", "p99", *SPARE))
-    scores = {
-        "policy": "policy", "times_bound": "x bound", "against_mean": f"x {found.against}", "against_worst": "worst",
-        "worst_problem": "on", "against_trap_p99": "worst p99 on traps",
-    }  # fmt: skip
-    show_table(found.scores(), f"Geometric means over problems; ratios to {found.against}", scores)
-    if lists:
-        matrix = {
-            "policy": "policy", "world": "world", "against_mean": f"x {found.against}", "lost": "p95 of random's loss",
-        }  # fmt: skip
-        show_table(found.robustness(), "Each policy in each world, also where it was not made for", matrix)
-    print(
-        f"Written: {out}/arena.csv, scores.csv, {'robustness.csv, ' if lists else ''}arena.png, arena.svg, arena.html"
-    )
+    titles = TITLES | {"against_mean": f"x {result.against}"}
+    for table, shown, title in (
+        (result.table, _RESULTS, f"The arena, seed {seed}, outcomes {feedback}"),
+        (result.scores(), _SCORES, f"Geometric means over problems; ratios to {result.against}"),
+        (result.robustness() if lists else None, _WORLDS, "Each policy in each world, also where it was not made for"),
+    ):
+        if table is not None:
+            columns = {name: titles.get(name, _TITLES.get(name, name)) for name in shown.split()}
+            show_table(table, title, columns, ("runs", "p99", *SPARE))
+    print(f"Written: {out}/arena.csv, scores.csv, {'robustness.csv, ' * lists}arena.png, arena.svg, arena.html")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
-
 import typer
 
-from rankone.cli._commands import STUDY, command
-from rankone.cli._options import whole_number
+from rankone.cli._commands import command
+from rankone.cli._options import JSON, whole_number
+from rankone.cli._tables import print_json
 
 
-@command("hardness", example="needle:32x32 --horizon 1e6", topic=STUDY)
+@command("hardness", example="needle:32x32 --horizon 1e6")
 def hardness(
     problem: str = typer.Argument(help="A problem: needle:32x32, FILE.csv, FILE.json or FILE.json#NAME."),
     horizon: int = typer.Option(2_000_000, parser=whole_number, help="Decisions; 2e6 is fine.", metavar="N"),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
+    as_json: bool = JSON,
 ) -> None:
     """Say how hard a problem is: what another level loses, the lower bound, and what showing everything evenly costs.
 
@@ -26,14 +25,14 @@ def hardness(
 
     from rankone.problems import hardness as measure
 
-    found = measure(problem, horizon)
+    facts = measure(problem, horizon)
     if as_json:
-        print(json.dumps(found.to_dict(), indent=1))
+        print_json(facts.to_dict())
         return
-    table = Table(title=escape(found.problem.name), title_justify="left", box=None, show_header=False, pad_edge=False)
+    table = Table(title=escape(facts.problem.name), title_justify="left", box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(justify="right")
     table.add_column(style="dim")
-    for row in found.facts():
+    for row in facts.facts():
         table.add_row(*map(escape, row))
     Console().print(table)

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
-import typer
-
-from rankone.cli._commands import STUDY, command
+from rankone.cli._commands import command
+from rankone.cli._options import JSON
+from rankone.cli._tables import show_facts
 
 
-@command("policies", topic=STUDY)
-def policies(as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
+@command("policies")
+def policies(as_json: bool = JSON) -> None:
     """List the policies: what each plays, its parameters, what it does and when to use it."""
-    found = policy_facts()
-    if as_json:
-        print(json.dumps(found, indent=1))
-        return
-    import polars as pl
-
-    from rankone.cli._tables import show_table
-
-    show_table(pl.DataFrame(found))
+    show_facts(policy_facts(), as_json)
 
 
 def policy_facts() -> list[dict[str, str]]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
+from rankone.cli._commands import command
+from rankone.cli._options import JSON
+from rankone.cli._tables import show_facts
 
-import typer
-
-from rankone.cli._commands import STUDY, command
-
-FILES = """A problem can also be a file:
+_HELP = """Write parameters as needle:32x32:p=0.1,gap=0.4; 0.1x0.2 is 0.1 for the rows and 0.2 for the columns.
+ITEMSxPOSITIONS are lists, for policies that play lists: cascade:16x4:p=0.2,gap=0.15.
+After a bar, how it changes meanwhile: needle:8x8|changes=3, |drift=3, |daily=0.6,weekly=0.2, |wear=5000.
+In a shell write such a name in quotes: the bar would begin another command.
+A problem can also be a file:
   FILE.csv         columns side (row or col), name, probability: a line for each row and column;
                    or factor, level, probability; or, if it changes, decision, row, col, rate: from then on
   FILE.json        {"rows": [0.9, 0.5], "cols": [0.8, 0.3]}, and row_names, col_names, name where wanted;
@@ -17,23 +19,12 @@ FILES = """A problem can also be a file:
   FILE.json#NAME   one of the problems of {"format": "rankone-problems", "version": 1, "problems": [...]}"""
 
 
-@command("problems", topic=STUDY)
-def problems(as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
+@command("problems")
+def problems(as_json: bool = JSON) -> None:
     """List the families of problems, their parameters and a line of explanation."""
-    found = family_facts()
-    if as_json:
-        print(json.dumps(found, indent=1))
-        return
-    import polars as pl
-
-    from rankone.cli._tables import show_table
-
-    show_table(pl.DataFrame(found))
-    print("Write parameters as needle:32x32:p=0.1,gap=0.4; 0.1x0.2 is 0.1 for the rows and 0.2 for the columns.")
-    print("ITEMSxPOSITIONS are lists, for policies that play lists: cascade:16x4:p=0.2,gap=0.15.")
-    print("After a bar, how it changes meanwhile: needle:8x8|changes=3, |drift=3, |daily=0.6,weekly=0.2, |wear=5000.")
-    print("In a shell write such a name in quotes: the bar would begin another command.")
-    print(FILES)
+    show_facts(family_facts(), as_json)
+    if not as_json:
+        print(_HELP)
 
 
 def family_facts() -> list[dict[str, str]]:

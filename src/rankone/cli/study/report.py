@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
-from rankone.cli._commands import STUDY, command
+from rankone.cli._commands import command
 
 
-@command("report", example="out/study", topic=STUDY)
+@command("report", example="out/study")
 def report(
     directory: Path = typer.Argument(..., help="What simulate, sweep, arena or reproduce wrote with --out."),
     out: Path | None = typer.Option(None, help="The file to write; default: report.html in the directory."),

@@ -3,145 +3,96 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rankone.cli._commands import STUDY, command
-from rankone.cli._options import WORKERS, format_names
+from rankone.cli._commands import command
+from rankone.cli._options import JSON, WORKERS, Options, format_names, with_options
+from rankone.cli._tables import SPARE, print_json, show_table, summary_columns
 
 if TYPE_CHECKING:
     from rankone.paper.claims import Reproduction
-    from rankone.paper.yandex import Protocol
 
 _QUICK = typer.Option(False, "--quick", help="A quick look: fewer runs (and for fig2 and fig3 a shorter horizon).")
-_LOG = typer.Option(None, "--log", help="Your click log; without one, a generated log is used and labelled so.")
-_FORMAT = typer.Option(
-    None, "--format", "-f", autocompletion=format_names, help="Format of the log; recognised automatically."
-)
-_TRUTH = typer.Option(False, "--truth", help="Play on the truth of the generated log instead of on its fit.")
+_FORMAT_HELP = "Format of the log; recognised automatically."
+_LOG: Options = {
+    "log": (str | None, typer.Option(None, help="Your click log; without one, a generated log is used.")),
+    "format": (str | None, typer.Option(None, "--format", "-f", autocompletion=format_names, help=_FORMAT_HELP)),
+    "truth": (bool, typer.Option(False, "--truth", help="Play on the truth of the generated log, not on its fit.")),
+}
+_TODAY = typer.Option(False, "--today", help="Add today's policies and the lower bound, on a log scale.")
 _ABOUT = "Reproduce the paper's figures and check its claims."
 
 
-@command("reproduce fig1", example="--quick", topic=STUDY, group=_ABOUT)
-def fig1(
-    quick: bool = _QUICK,
-    out: Path = typer.Option(Path("out/fig1"), help="Directory for runs, tables and the figure."),
-    workers: int | None = WORKERS,
-    today: bool = typer.Option(False, "--today", help="Add today's policies and the lower bound, on a log scale."),
-) -> None:
-    """Figure 1: needle problems, K = L = 32, 64, 128."""
-    from rankone.paper.fig1 import reproduce
-
-    _reproduce("fig1", reproduce, "runs", out, quick=quick, workers=workers, today=today)
-
-
-def _figure_of_log(figure: str, about: str) -> None:
-    """Make the command of a figure that rests on a click log."""
-
-    def run(
-        log: str | None = _LOG,
-        format: str | None = _FORMAT,
-        truth: bool = _TRUTH,
-        quick: bool = _QUICK,
-        out: Path = typer.Option(
-            Path("out", figure), help="Directory for the generated log, runs, tables and figures."
-        ),
-        workers: int | None = WORKERS,
-    ) -> None:
-        reproduce = importlib.import_module(f"rankone.paper.{figure}").reproduce
-        _from_log(figure, reproduce, out, log=log, format=format, truth=truth, quick=quick, workers=workers)
-
-    run.__doc__, run.__qualname__ = about, figure
-    command(f"reproduce {figure}", example="--quick", topic=STUDY, group=_ABOUT)(run)
-
-
-def _played(name: str, module: str, unit: str, about: str) -> None:
-    """Make the command of what is played without choices of its own."""
+def _reproducing(name: str, about: str, more: Options | None = None, module: str = "", unit: str = "runs") -> None:
+    """Make the command of a figure or a table, with `more` options than all have."""
 
     def run(
         quick: bool = _QUICK,
         out: Path = typer.Option(Path("out", name), help="Directory for runs, tables and figures."),
         workers: int | None = WORKERS,
+        **choices: Any,
     ) -> None:
-        reproduce = importlib.import_module(f"rankone.paper.{module}").reproduce
-        _reproduce(name, reproduce, unit, out, quick=quick, workers=workers)
+        from rankone.cli._progress import progress_bar
+        from rankone.paper.yandex import Protocol
+
+        reproduce = importlib.import_module(f"rankone.paper.{module or name}").reproduce
+        choices["quick"] = quick
+        with progress_bar(unit, out=out, compiles=True) as progress:
+            if more is _LOG:
+                result = reproduce(Protocol(out, workers=workers, progress=progress, preparing=progress, **choices))
+            else:
+                result = reproduce(out=out, workers=workers, progress=progress, **choices)
+        show_reproduction(result, out, name, **choices)
 
     run.__doc__, run.__qualname__ = about, name
-    command(f"reproduce {name}", example="--quick", topic=STUDY, group=_ABOUT)(run)
+    command(f"reproduce {name}", example="--quick", group=_ABOUT)(with_options(more or {})(run))
 
 
-_figure_of_log("fig2", "Figure 2: two queries of a click log, their models and the regret on them.")
-_figure_of_log("fig3", "Figure 3: regret averaged over the 20 most frequent queries of a click log.")
-_played("theory", "theory", "parts", "Theorem 1, Lemma 2, Lemma 3 and the extreme needle: theory against measurement.")
+_reproducing("fig1", "Figure 1: needle problems, K = L = 32, 64, 128.", {"today": (bool, _TODAY)})
+_reproducing("fig2", "Figure 2: two queries of a click log, their models and the regret on them.", _LOG)
+_reproducing("fig3", "Figure 3: regret averaged over the 20 most frequent queries of a click log.", _LOG)
+_reproducing("theory", "Theorem 1, Lemma 2, Lemma 3 and the extreme needle: theory against measurement.", unit="parts")
+_reproducing("cascading", "Published tables about cascades (Kveton 2015, Cheung 2019), cell by cell.")
+_TABLE = 'Table 1 of "Stochastic Rank-1 Bandits" (Katariya et al. 2017), by cell.'
+_reproducing("rank1elim", _TABLE, module="rank1elim_table")
 
 
-@command("reproduce upworthy", example="--data upworthy.parquet --out out/upworthy", topic=STUDY, group=_ABOUT)
+@command("reproduce upworthy", example="--data upworthy.parquet --out out/upworthy", group=_ABOUT)
 def upworthy(
     data: Path = typer.Option(..., help="A .csv or .parquet file of the Upworthy Research Archive (CC BY 4.0)."),
     out: Path | None = typer.Option(None, help="Directory for the tables, as CSV."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
+    as_json: bool = JSON,
 ) -> None:
     """Does a click need both? Past tests of headlines and images: product against sum and logit, scatter, effects."""
-    import json
-
-    from rankone.cli._tables import show_table
     from rankone.clicks.ab_tests.crossed import crossed_tests
     from rankone.writing import write_table, writing_under
 
-    found = crossed_tests(data)
-    tables = {"summary": found.summary(), "effects": found.effects, "tests": found.tests}
+    tests = crossed_tests(data)
+    tables = {"summary": tests.summary(), "effects": tests.effects, "tests": tests.tests}
     if out is not None:
         with writing_under(out):
             for name, table in tables.items():
                 write_table(out / f"{name}.csv", table)
     if as_json:
-        figures = {"dispersion": found.dispersion, "repeats": found.repeats, "all_tests": found.all_tests}
-        print(json.dumps(figures | {name: table.to_dicts() for name, table in tables.items()}, indent=1))
+        figures = {"dispersion": tests.dispersion, "repeats": tests.repeats, "all_tests": tests.all_tests}
+        print_json(figures | {name: table.to_dicts() for name, table in tables.items()})
         return
-    print(found._sentence())
+    print(tests._sentence())
     show_table(tables["summary"], "Lack of fit (G2) of three ways to combine two effects")
     show_table(tables["effects"], "Effects on log click rates (standard deviations), by what is taken for noise")
     if out is not None:
         print(f"Written: {out}/summary.csv, effects.csv, tests.csv")
 
 
-_played("cascading", "cascading", "runs", "Published tables about cascades (Kveton 2015, Cheung 2019), cell by cell.")
-_played(
-    "rank1elim", "rank1elim_table", "runs", 'Table 1 of "Stochastic Rank-1 Bandits" (Katariya et al. 2017), by cell.'
-)
-
-
-def _reproduce(
-    name: str, reproduce: Callable[..., Reproduction], unit: str, out: Path, *, workers: int | None, **choices: bool
-) -> None:
-    from rankone.cli._progress import progress_bar
-
-    with progress_bar(unit, out=out, compiles=True) as progress:
-        result = reproduce(out=out, workers=workers, progress=progress, **choices)
-    show_reproduction(result, out, name, **choices)
-
-
-def _from_log(figure: str, reproduce: Callable[[Protocol], Reproduction], out: Path, **choices: Any) -> None:
-    from rankone.cli._progress import progress_bar
-    from rankone.paper.yandex import Protocol
-
-    with progress_bar("runs", out=out, compiles=True) as progress:
-        result = reproduce(Protocol(out, progress=progress, preparing=progress, **choices))
-    show_reproduction(result, out, figure, **{name: value for name, value in choices.items() if name != "workers"})
-
-
 def show_reproduction(result: Reproduction, out: Path, figure: str, **options: str | bool | None) -> None:
     """Show the tables and claims of a reproduced figure and write it; `options` are those it was asked for with."""
-    import shlex
-
-    from rankone.cli._summary import SPARE, SUMMARY
-    from rankone.cli._tables import show_table
-
+    summary = summary_columns()
     for title, table in result.tables.items():
-        show_table(table, title, SUMMARY if set(SUMMARY) <= set(table.columns) else None, SPARE)
+        show_table(table, title, summary if set(summary) <= set(table.columns) else None, SPARE)
     show_table(result.claim_table(), "The paper's claims, measured")
     if options.get("quick"):
         print("Beware: --quick plays few runs, so these verdicts are a first look. Without --quick they are evidence.")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rankone.cli._commands import STUDY, command
-from rankone.cli._options import CLUSTER, WORKERS, executor_of, policy_names, whole_number
+from rankone.cli._commands import command
+from rankone.cli._options import CLUSTER, JSON, SEED, WORKERS, executor_of, policy_option, problem_option, whole_number
+from rankone.cli._tables import SPARE, print_json, show_table, summary_columns
 
 if TYPE_CHECKING:
     from rankone.simulation import Study
@@ -20,23 +20,15 @@ if TYPE_CHECKING:
 _LISTS_COMPARED = ("gibbs-ts", "cascade-ts", "random-list")
 
 
-@command(
-    "simulate", example="--problem needle:8x8 --policy uts --policy ucb1 --horizon 1e5 --out out/study", topic=STUDY
-)
+@command("simulate", example="--problem needle:8x8 --policy uts --policy ucb1 --horizon 1e5 --out out/study")
 def simulate(
-    problem: list[str] = typer.Option(
-        ..., "--problem", "-p", help="A problem: needle:32x32, a file, models.json#QUERY; repeatable."
-    ),
-    policy: list[str] = typer.Option(
-        [],
-        "--policy",
-        "-P",
-        autocompletion=policy_names,
-        help="A policy: uts, kl-ucb:c=3; repeatable. Default: the recommended one and two to compare with.",
+    problem: list[str] = problem_option(..., "A problem: needle:32x32, a file, models.json#QUERY; repeatable."),
+    policy: list[str] = policy_option(
+        [], "A policy: uts, kl-ucb:c=3; repeatable. Default: the recommended one and two to compare with."
     ),
     horizon: int = typer.Option(100_000, parser=whole_number, help="Decisions per run; 2e6 is fine.", metavar="N"),
     runs: int = typer.Option(20, help="Runs of each policy on each problem."),
-    seed: int = typer.Option(0, help="Seed of the random numbers."),
+    seed: int = SEED,
     workers: int | None = WORKERS,
     cluster: str | None = CLUSTER,
     feedback: str = typer.Option(
@@ -46,13 +38,11 @@ def simulate(
     out: Path | None = typer.Option(
         None, help="Directory for runs, table, summary and chart; a stopped study continues there."
     ),
-    as_json: bool = typer.Option(False, "--json", help="Print the summary as JSON and nothing else."),
+    as_json: bool = JSON,
 ) -> None:
     """Simulate policies on problems and compare their regret."""
     import rankone
     from rankone.cli._progress import NOTHING_KEPT, progress_bar, said_first
-    from rankone.cli._summary import SPARE, SUMMARY
-    from rankone.cli._tables import show_table
     from rankone.simulation.recommend import COMPARED_WITH
     from rankone.specs import amount
 
@@ -66,19 +56,18 @@ def simulate(
         note = f"No --policy given: comparing {', '.join(policy)}.\n{advice}"
     kept = f"{NOTHING_KEPT}; --out DIRECTORY keeps what is finished"
     with executor_of(cluster) as executor, progress_bar("runs", kept, out=out, compiles=True) as progress:
-        study = rankone.simulate(
-            problem, policy, horizon=horizon, runs=runs, seed=seed, workers=workers, out=out, executor=executor,
-            checkpoints="log" if log else 100, feedback=feedback, progress=said_first(note, progress), on_stop="raise",
-        )  # fmt: skip
+        how: Any = {"seed": seed, "workers": workers, "executor": executor, "out": out, "on_stop": "raise"}
+        how |= {"checkpoints": "log" if log else 100, "feedback": feedback, "progress": said_first(note, progress)}
+        study = rankone.simulate(problem, policy, horizon=horizon, runs=runs, **how)
     if out is not None:
         whole = rankone.Study.load(out)  # with what earlier calls have left there
         whole.save(out, log_steps=log, log_regret=log)
     if as_json:
-        print(json.dumps(study.summary().to_dicts(), indent=1))
+        print_json(study.summary().to_dicts())
         return
     when = "" if study.feedback.is_immediate else f", feedback {study.feedback}"
     played = f"{amount(horizon, 'decision')}, {amount(runs, 'run')}"
-    show_table(study.summary(), f"{played}, seed {seed}{when}", SUMMARY, SPARE)
+    show_table(study.summary(), f"{played}, seed {seed}{when}", summary_columns(), SPARE)
     if out is not None:
         print(f"Written: {out / 'table.parquet'}, summary.csv, summary.json, regret.png")
         if earlier := _earlier(whole, study):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import typer
 
-from rankone.cli._commands import STUDY, command
-from rankone.cli._options import CLUSTER, WORKERS, executor_of, whole_number
+from rankone.cli._commands import command
+from rankone.cli._options import CLUSTER, JSON, WORKERS, executor_of, whole_number
+from rankone.cli._tables import print_json, show_table
 
 
-@command("sweep", example="delays --runs 4 --out out/delays", topic=STUDY)
+@command("sweep", example="delays --runs 4 --out out/delays")
 def sweep(
     file: str = typer.Argument(..., help="A TOML or YAML file, or a shipped example: scaling, delays."),
     out: Path = typer.Option(..., help="Directory for runs, tables and charts; a stopped sweep continues there."),
@@ -21,16 +21,16 @@ def sweep(
     ),
     workers: int | None = WORKERS,
     cluster: str | None = CLUSTER,
-    as_json: bool = typer.Option(False, "--json", help="Print the points and exponents as JSON and nothing else."),
+    as_json: bool = JSON,
 ) -> None:
     """Simulate over a grid of problems, policies, horizons and delays; chart regret against a parameter."""
     import rankone
     from rankone.cli._progress import progress_bar
-    from rankone.cli._tables import show_table
+    from rankone.simulation.study import TITLES
     from rankone.simulation.sweep_file import read_sweeps
 
     written = read_sweeps(file)
-    found = {}
+    results = {}
     with executor_of(cluster) as executor:
         for plan in written:
             instead = {"runs": runs, "horizon": horizon}
@@ -40,20 +40,15 @@ def sweep(
                     **settings, workers=workers, executor=executor, out=out / plan.name, progress=progress
                 )
             result.save(out / plan.name, title=plan.title, theory=plan.exponent)
-            found[plan.name] = result
+            results[plan.name] = result
     if as_json:
-        content = {
-            name: {"points": result.table.to_dicts(), "exponents": result.exponents().to_dicts()}
-            for name, result in found.items()
-        }
-        print(json.dumps(content, indent=1))
+        tables = {name: {"points": each.table, "exponents": each.exponents()} for name, each in results.items()}
+        print_json({name: {what: table.to_dicts() for what, table in own.items()} for name, own in tables.items()})
         return
     for plan in written:
-        result = found[plan.name]
+        result = results[plan.name]
         shown = {**dict.fromkeys(result.grid), result.x: None, "policy": None}
-        figures = {
-            "regret_mean": "regret", "regret_se": "± se", "regret_median": "median", "sync_points": "sync points",
-        }  # fmt: skip
+        figures = {name: TITLES[name] for name in ("regret_mean", "regret_se", "regret_median", "sync_points")}
         show_table(result.table.select(*shown, *figures, "cut_off").rename(figures), f"{plan.title} ({plan.name})")
         if plan.exponent is not None:
             title = f"Regret as a power of {result.x}: theory says {plan.exponent:g}"

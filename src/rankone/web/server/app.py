@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from rankone.registry import import_files
 from rankone.web.encoding import encode
 from rankone.web.server.access.origins import allow_origins, checked_origin
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.http.responses import Answer
 from rankone.web.server.limits import Limits
 from rankone.web.server.logs import RequestLog
-from rankone.web.server.routes import (
-    routes_decisions,
-    routes_experiments,
-    routes_plan,
-    routes_service,
-    routes_snippet,
-    routes_tokens,
-)
 from rankone.web.server.routes.openapi import describe
-from rankone.web.server.routes.operations import Endpoint, Operation, note_request
+from rankone.web.server.routes.operations import OPERATIONS, Endpoint, Operation, note_request
 from rankone.web.server.service import Service
 
-OPERATIONS = (
-    *routes_decisions.OPERATIONS,
-    *routes_snippet.OPERATIONS,
-    *routes_experiments.OPERATIONS,
-    *routes_plan.OPERATIONS,
-    *routes_tokens.OPERATIONS,
-    *routes_service.OPERATIONS,
-)
+import_files(f"{__package__}.routes")  # which define the operations
+_NAME = "/"  # stands for a name in a path: no part can be that
 
 
 def create_app(
@@ -66,23 +52,6 @@ def create_app(
     return allow_origins(app, origins) if origins else app
 
 
-class _PathNode:
-    """Where a part of a path leads to."""
-
-    def __init__(self) -> None:
-        self.endpoints: dict[str, ASGIApp] = {}  # by method
-        self.parts: dict[str, _PathNode] = {}  # what may follow
-        self.blank = ""  # the name of the part that may follow and be anything
-
-    @functools.cached_property
-    def any(self) -> _PathNode:
-        """Where that part leads to."""
-        return _PathNode()
-
-
-_NOWHERE = _PathNode()
-
-
 class Application:
     """Finds the operation of a request. A request a thousandth of a second is the usual load, so this is short.
 
@@ -93,42 +62,35 @@ class Application:
 
     def __init__(self, service: Service, operations: Sequence[Operation], root: str = "") -> None:
         self._service, self._root = service, root
-        self._paths = _PathNode()
+        self._paths: dict[tuple[str, ...], dict[str, ASGIApp]] = {}  # by method
+        self._names: dict[str, str] = {}  # by the part of a path before it, what a name is of
         for operation in operations:
-            place = self._paths
-            for part in operation.path[1:].split("/") if operation.path != "/" else ():
+            parts = operation.path.split("/")
+            for index, part in enumerate(parts):
                 if part.startswith("{"):
-                    place.blank, place = part[1:-1], place.any
-                else:
-                    place = place.parts.setdefault(part, _PathNode())
-            place.endpoints[operation.method] = Endpoint(operation, service)
+                    self._names[parts[index - 1]], parts[index] = part[1:-1], _NAME
+            self._paths.setdefault(tuple(parts), {})[operation.method] = Endpoint(operation, service)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or begin and end with the server."""
         if scope["type"] == "http":
-            found = self._find(scope)
-            if self._service.log is not None and isinstance(found, Answer):
-                note_request(self._service.log, scope, found, "none", 0.0)
-            await found(scope, receive, send)
+            endpoint = self._find(scope)
+            if self._service.log is not None and isinstance(endpoint, Answer):
+                note_request(self._service.log, scope, endpoint, "none", 0.0)
+            await endpoint(scope, receive, send)
         elif scope["type"] == "lifespan":
             await self._live(receive, send)
 
     def _find(self, scope: Scope) -> ASGIApp:
-        place, found = self._paths, {}
         path = scope["raw_path"].decode("latin-1")
         if self._root and (path == self._root or path.startswith(f"{self._root}/")):
             path = path[len(self._root) :] or "/"
-        for part in path[1:].split("/") if path != "/" else ():
-            if part in place.parts:
-                place = place.parts[part]
-            elif place.blank and part:
-                found[place.blank] = unquote(part)
-                place = place.any
-            else:
-                place = _NOWHERE
-                break
-        scope["path_params"] = found
-        endpoints = place.endpoints
+        parts, names = path.split("/"), {}
+        for index, part in enumerate(parts):
+            if part and (name := self._names.get(parts[index - 1])):
+                names[name], parts[index] = unquote(part), _NAME
+        scope["path_params"] = names
+        endpoints = self._paths.get(tuple(parts))
         if not endpoints:
             return Problem(404, "unknown-path", "a path of /openapi.json", "another", "see /openapi.json").response()
         method = "GET" if scope["method"] == "HEAD" else scope["method"]

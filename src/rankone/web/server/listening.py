@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import ipaddress
 import socket
 import stat
 from pathlib import Path
 
-from rankone.errors import InputError, StorageError
-from rankone.live import Database
-from rankone.live.storage import shown
-from rankone.specs import amount
+from rankone.errors import InputError
 
-_EVERYWHERE = (str(ipaddress.IPv4Address(0)), str(ipaddress.IPv6Address(0)))
 _MODE = 0o660  # its user and its group, which the proxy should be in
 
 
@@ -51,46 +46,3 @@ def listen_at(path: Path) -> socket.socket:
         do = "name a place of at most 100 characters in a folder that there is and that may be written"
         raise InputError(f"to listen at {path}", error.strerror or str(error), do) from None
     return listening
-
-
-def checked_proxies(given: list[str]) -> list[str]:
-    """Return addresses and networks of proxies that are trusted to say whose request they pass on.
-
-    >>> checked_proxies(["127.0.0.1", "10.0.0.0/8"])
-    ['127.0.0.1', '10.0.0.0/8']
-    """
-    for text in given:
-        try:
-            ipaddress.ip_network(text)
-        except ValueError:
-            do = "name each, such as 127.0.0.1 or 10.0.0.0/8; there is no sign for all of them"
-            raise InputError("an address or a network for --trusted-proxy", text, do) from None
-    return list(given)
-
-
-def checked_root(text: str) -> str:
-    """Return the path under which a proxy offers the service, or refuse what is none.
-
-    >>> checked_root("/rankone/"), checked_root("")
-    ('/rankone', '')
-    """
-    root = text.rstrip("/")
-    if root and (not root.startswith("/") or root.startswith("//") or set(root) & set("?#%") or not root.isascii()):
-        raise InputError("a path for --root-path", text, "try --root-path /rankone")
-    return root
-
-
-def greeting(db: str | Path, host: str, port: int, root: str = "", secure: bool = False) -> str:
-    """Say which page to open, and what is in the database."""
-    here = "localhost" if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
-    return f"open http{'s' * secure}://{here}:{port}{root}/ in a browser; {inside(db)}; Ctrl-C ends it"
-
-
-def inside(db: str | Path) -> str:
-    """Say what is in a database."""
-    try:
-        with Database(db) as database:
-            found = amount(len(database.names()), "experiment")
-    except StorageError:  # the service waits for a database that is away
-        found = "out of reach for now"
-    return f"database {shown(db)}: {found}"

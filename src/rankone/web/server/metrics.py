@@ -83,11 +83,10 @@ class Meters:
 
     def families(self, visible: Container[str]) -> Iterator[Metric]:
         """Yield the figures of this server; those of experiments for the visible ones only."""
-        text = "requests answered by this server"
-        requests = CounterMetricFamily("rankone_http_requests", text, labels=("operation", "status"))
-        for (operation, status), count in sorted(self.answers.items()):
-            requests.add_metric((operation, str(status)), count)
-        yield requests
+        answers = {(operation, str(status)): count for (operation, status), count in sorted(self.answers.items())}
+        yield _family(
+            CounterMetricFamily, "http_requests", "requests answered by this server", ("operation", "status"), answers
+        )
         text = "seconds from request to answer"
         seconds = HistogramMetricFamily("rankone_http_request_seconds", text, labels=("operation",))
         for operation, histogram in sorted(self.seconds.items()):
@@ -98,92 +97,87 @@ class Meters:
             ("rankone_commit_requests", "requests committed together", self.sizes),
         ):
             yield HistogramMetricFamily(name, text, histogram.buckets(), histogram.total)
-        text = "outcomes told to this server that changed nothing"
-        refused = CounterMetricFamily("rankone_outcomes_refused", text, labels=("experiment", "why"))
-        for (experiment, why), count in sorted(self.refused.items()):
-            if experiment in visible:
-                refused.add_metric((experiment, why), count)
-        yield refused
+        text, refused = "outcomes told to this server that changed nothing", sorted(self.refused.items())
+        shown = {key: count for key, count in refused if key[0] in visible}
+        yield _family(CounterMetricFamily, "outcomes_refused", text, ("experiment", "why"), shown)
+
+
+def _family(
+    kind: type[CounterMetricFamily] | type[GaugeMetricFamily],
+    name: str,
+    text: str,
+    labels: Sequence[str],
+    values: Mapping[Any, float],
+) -> Metric:
+    """Return figures of one name, by the values of their labels."""
+    family = kind(f"rankone_{name}", text, labels=labels)
+    for key, value in values.items():
+        family.add_metric(key, value)
+    return family
+
+
+# Figures of experiments: what they are, and a label beside that of the experiment where there are several.
+_FIGURES: dict[str, tuple[type[CounterMetricFamily] | type[GaugeMetricFamily], str, tuple[str, ...]]] = {
+    "decisions": (CounterMetricFamily, "decisions given out", ()),
+    "fillers": (CounterMetricFamily, "decisions the policy does not learn from", ()),
+    "journal_events": (CounterMetricFamily, "events in the journal", ()),
+    "stage": (GaugeMetricFamily, "stage of an elimination policy, from 0", ()),
+    "doubt": (GaugeMetricFamily, "probability at most that what leads is not the best", ()),
+    "decided": (GaugeMetricFamily, "1 if there is a verdict at the experiment's error rate", ()),
+    "exploring": (GaugeMetricFamily, "share of decisions that explore now", ()),
+    "sample_ratio_mismatches": (
+        GaugeMetricFamily,
+        "levels of which fewer outcomes came back than they were chosen, or more clicks came too late",
+        (),
+    ),
+    "outcomes": (CounterMetricFamily, "outcomes by kind", ("kind",)),
+    "levels_left": (GaugeMetricFamily, "levels an elimination policy still has", ("factor",)),
+    "open_decisions": (GaugeMetricFamily, "decisions that wait for an outcome", ()),
+    "held_decisions": (GaugeMetricFamily, "outcomes that wait for a window's end", ()),
+}
 
 
 def figures(fold: Fold) -> dict[str, Any]:
-    """Return the figures of an experiment."""
+    """Return the figures of an experiment: a number, or numbers by the value of their label."""
     left, stage = survivors(fold)
-    found = {"decisions": fold.decisions, "fillers": fold.fillers, "events": fold.seq, "outcomes": outcome_counts(fold)}
-    if stage is not None:
-        found["stage"] = stage
-    if left is not None:
-        found["left"] = {factor: len(names) for factor, names in left.items()}
-    state, short = verdict_of(fold), len(shortfalls(fold))
+    counts, state, short = outcome_counts(fold), verdict_of(fold), len(shortfalls(fold))
     decided = not short and min(state.doubt, state.enough) <= fold.evidence.error
-    found |= {"doubt": 1.0 if short else state.doubt, "decided": int(decided), "exploring": exploring(fold)}
-    return found | {"shortfalls": short}
-
-
-_FIGURES: dict[str, tuple[type[CounterMetricFamily] | type[GaugeMetricFamily], str, str]] = {
-    "decisions": (CounterMetricFamily, "rankone_decisions", "decisions given out"),
-    "fillers": (CounterMetricFamily, "rankone_fillers", "decisions the policy does not learn from"),
-    "events": (CounterMetricFamily, "rankone_journal_events", "events in the journal"),
-    "stage": (GaugeMetricFamily, "rankone_stage", "stage of an elimination policy, from 0"),
-    "doubt": (GaugeMetricFamily, "rankone_doubt", "probability at most that what leads is not the best"),
-    "decided": (GaugeMetricFamily, "rankone_decided", "1 if there is a verdict at the experiment's error rate"),
-    "exploring": (GaugeMetricFamily, "rankone_exploring", "share of decisions that explore now"),
-    "shortfalls": (
-        GaugeMetricFamily,
-        "rankone_sample_ratio_mismatches",
-        "levels of which fewer outcomes came back than they were chosen, or more clicks came too late",
-    ),
-}
-_WAITING = {"open": "decisions that wait for an outcome", "held": "outcomes that wait for a window's end"}
-
-
-def experiment_families(all_figures: Mapping[str, dict[str, Any]]) -> Iterator[Metric]:
-    """Yield the figures of experiments, by name."""
-    for key, (kind_of, name, text) in _FIGURES.items():
-        family = kind_of(name, text, labels=("experiment",))
-        for experiment, found in all_figures.items():
-            if key in found:
-                family.add_metric((experiment,), found[key])
-        yield family
-    outcomes = CounterMetricFamily("rankone_outcomes", "outcomes by kind", labels=("experiment", "kind"))
-    for experiment, found in all_figures.items():
-        for kind, count in found["outcomes"].items():
-            if kind not in _WAITING:
-                outcomes.add_metric((experiment, kind), count)
-    yield outcomes
-    left = GaugeMetricFamily(
-        "rankone_levels_left", "levels an elimination policy still has", labels=("experiment", "factor")
-    )
-    for experiment, found in all_figures.items():
-        for factor, count in found.get("left", {}).items():
-            left.add_metric((experiment, factor), count)
-    yield left
-    for kind, text in _WAITING.items():
-        waiting = GaugeMetricFamily(f"rankone_{kind}_decisions", text, labels=("experiment",))
-        for experiment, found in all_figures.items():
-            waiting.add_metric((experiment,), found["outcomes"][kind])
-        yield waiting
+    return {
+        "decisions": fold.decisions,
+        "fillers": fold.fillers,
+        "journal_events": fold.seq,
+        "doubt": 1.0 if short else state.doubt,
+        "decided": int(decided),
+        "exploring": exploring(fold),
+        "sample_ratio_mismatches": short,
+        "open_decisions": counts.pop("open"),
+        "held_decisions": counts.pop("held"),
+        "outcomes": counts,
+        "levels_left": {factor: len(names) for factor, names in (left or {}).items()},
+    } | ({} if stage is None else {"stage": stage})
 
 
 class Figures(Collector):
     """All that one caller may see at one moment, for the client library of Prometheus to write down."""
 
-    def __init__(
-        self, meters: Meters, found: Mapping[str, dict[str, Any]], damaged: Container[str], names: Sequence[str]
-    ) -> None:
-        self._meters, self._found, self._damaged, self._names = meters, found, damaged, names
+    def __init__(self, meters: Meters, all_figures: Mapping[str, Any], damaged: Iterable[str]) -> None:
+        self._meters, self._figures = meters, all_figures
+        self._damaged = dict.fromkeys(all_figures, 0) | dict.fromkeys(damaged, 1)
 
     def collect(self) -> Iterator[Metric]:
         """Yield every figure."""
-        yield from experiment_families(self._found)
-        damage = GaugeMetricFamily("rankone_damaged", "1 if the experiment cannot be read", labels=("experiment",))
-        for experiment in self._names:
-            damage.add_metric((experiment,), int(experiment in self._damaged))
-        yield damage
-        yield from self._meters.families(self._names)
-        build = GaugeMetricFamily("rankone_build_info", "1; what runs here", labels=("version", "python", "pid"))
-        build.add_metric((__version__, platform.python_version(), str(os.getpid())), 1)
-        yield build
+        for name, (kind, text, labels) in _FIGURES.items():
+            values: dict[tuple[str, ...], float] = {}
+            for experiment, figures in self._figures.items():
+                own = figures.get(name, {})
+                several = {(key,): value for key, value in own.items()} if isinstance(own, dict) else {(): own}
+                values |= {(experiment, *key): value for key, value in several.items()}
+            yield _family(kind, name, text, ("experiment", *labels), values)
+        damaged = {(experiment,): value for experiment, value in self._damaged.items()}
+        yield _family(GaugeMetricFamily, "damaged", "1 if the experiment cannot be read", ("experiment",), damaged)
+        yield from self._meters.families(self._damaged)
+        build = {(__version__, platform.python_version(), str(os.getpid())): 1}
+        yield _family(GaugeMetricFamily, "build_info", "1; what runs here", ("version", "python", "pid"), build)
         yield from _PROCESS.collect()  # processor time, memory, open files, when it started
 
     def text(self) -> bytes:

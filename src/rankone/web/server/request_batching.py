@@ -79,12 +79,12 @@ class ServedExperiment:
 
         What is small is kept until something happens: of a thousand experiments most rest, and some not in memory.
         """
-        last, found = self._kept.get(at, (-1, None))
+        last, seen = self._kept.get(at, (-1, None))
         if last != end:
-            found = await self.call(self.experiment.look, at)
-            if len(found) <= _SMALL:
-                self._kept[at] = end, found
-        return found
+            seen = await self.call(self.experiment.look, at)
+            if len(seen) <= _SMALL:
+                self._kept[at] = end, seen
+        return seen
 
     async def call(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
         """Call something that may wait for the database, off the event loop."""

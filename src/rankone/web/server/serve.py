@@ -5,34 +5,35 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
+import ipaddress
 import itertools
 import logging
 import signal
-import socket
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankone.errors import InputError, MissingExtra, StorageError
 from rankone.live import Database
 from rankone.live.commit.warm_up import compile_elsewhere, warm_up_all
 from rankone.live.storage import is_file, shown
 from rankone.live.storage.driver import NotPermitted
+from rankone.specs import amount
 from rankone.web.server.access.certificates import check_certificate
 from rankone.web.server.access.tokens import list_tokens
 from rankone.web.server.limits import Limits
-from rankone.web.server.listening import checked_proxies, checked_root, greeting, inside, listen, listen_at
+from rankone.web.server.listening import listen, listen_at
+from rankone.web.server.options import ServerOptions
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 log = logging.getLogger("rankone.web")
+_EVERYWHERE = (str(ipaddress.IPv4Address(0)), str(ipaddress.IPv6Address(0)))
 _FILES = 200  # that the service needs beside its connections
-_MOST_WORKERS = 64
 _PATIENCE, _AGAIN, _SAID_EVERY = 5.0, 1.0, 10  # seconds for a try and until the next; how many are told once
-FORMATS = ("text", "json")  # of the log
 _M_ARENA_MAX = -8  # of glibc's mallopt
 
 
@@ -93,54 +94,6 @@ def wait_for(db: str | Path, tell: Callable[[str], object], pause: Callable[[flo
         tell(f"the database {shown(db)} is there")
 
 
-@dataclasses.dataclass(frozen=True)
-class ServerOptions:
-    """How a service is to be run; the options of ``rankone serve``."""
-
-    db: str = "rankone.db"
-    host: str = "127.0.0.1"
-    port: int = 8000
-    uds: str | None = None
-    durability: str = "full"
-    allowed_origins: Sequence[str] = ()
-    require_token: bool = False
-    access_log: bool = False
-    log_format: str = "text"
-    workers: int | None = None
-    root_path: str = ""
-    proxy_headers: bool = False
-    trusted_proxies: Sequence[str] = ("127.0.0.1", "::1")
-    tls_cert: str | None = None
-    tls_key: str | None = None
-
-    def checked(self) -> ServerOptions:
-        """Return them, or say which of them make no sense."""
-        if self.log_format not in FORMATS:
-            raise InputError(f"a --log-format of {' or '.join(FORMATS)}", self.log_format, "leave it out for text")
-        if self.tls_key is not None and self.tls_cert is None:
-            raise InputError("--tls-cert with --tls-key", "a key alone", "name the certificate too")
-        if self.workers is not None and not 1 <= self.workers <= _MOST_WORKERS:
-            raise InputError(f"1 to {_MOST_WORKERS} workers", self.workers, "try one per core")
-        proxies = checked_proxies(list(self.trusted_proxies))
-        return dataclasses.replace(self, root_path=checked_root(self.root_path), trusted_proxies=proxies)
-
-    @property
-    def for_uvicorn(self) -> dict[str, Any]:
-        """What uvicorn is told."""
-        from rankone.web.server.logs import log_config
-
-        return {
-            "log_level": "info",
-            "log_config": log_config(self.log_format),
-            "access_log": self.access_log and self.log_format == "text",
-            "timeout_graceful_shutdown": 30,
-            "proxy_headers": self.proxy_headers,
-            "forwarded_allow_ips": list(self.trusted_proxies),
-            "ssl_certfile": self.tls_cert,
-            "ssl_keyfile": self.tls_key,
-        }
-
-
 def make_app(options: ServerOptions) -> ASGIApp:
     """Return the service, in the process that is to run it."""
     from rankone.web.server.app import create_app
@@ -153,7 +106,7 @@ def make_app(options: ServerOptions) -> ASGIApp:
         options.db,
         durability=options.durability,
         require_token=options.require_token,
-        allowed_origins=options.allowed_origins,
+        allowed_origins=options.allow_origin,
         root_path=options.root_path,
         request_log=options.access_log and options.log_format == "json",
     )
@@ -182,7 +135,7 @@ def serve(options: ServerOptions, say: Callable[[str], None] = lambda sentence: 
     listening = listen(options.host, options.port) if options.uds is None else listen_at(Path(options.uds))
     try:
         compile_ahead(options.db, say)
-        say(_greeting(options, listening))
+        say(greeting(options, 0 if options.uds else listening.getsockname()[1]))
         signal.signal(signal.SIGTERM, _ended)  # the server raises the signal again when all is finished
         if options.workers is None:
             make_server(make_app(options), Limits(), **options.for_uvicorn).run(sockets=[listening])
@@ -194,11 +147,19 @@ def serve(options: ServerOptions, say: Callable[[str], None] = lambda sentence: 
                 Path(options.uds).unlink()
 
 
-def _greeting(options: ServerOptions, listening: socket.socket) -> str:
+def greeting(options: ServerOptions, port: int) -> str:
+    """Say where the service listens, which page to open, and what is in the database."""
+    host, page = options.host, f"{options.root_path}/ in a browser"
+    here = "localhost" if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
+    where = f"open http{'s' * (options.tls_cert is not None)}://{here}:{port}{page}"
     if options.uds is not None:
-        return f"listens at {options.uds}; {inside(options.db)}; Ctrl-C ends it"
-    port = listening.getsockname()[1]
-    return greeting(options.db, options.host, port, options.root_path, options.tls_cert is not None)
+        where = f"listens at {options.uds}"
+    try:
+        with Database(options.db) as database:
+            inside = amount(len(database.names()), "experiment")
+    except StorageError:  # the service waits for a database that is away
+        inside = "out of reach for now"
+    return f"{where}; database {shown(options.db)}: {inside}; Ctrl-C ends it"
 
 
 def _ended(number: int, frame: object) -> None:

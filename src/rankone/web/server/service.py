@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from rankone.errors import InputError, RankoneError, StorageError
 from rankone.live import Database, Experiment
 from rankone.live.commit.warm_up import warm_up, warm_up_all
+from rankone.live.fold.fold import Fold
 from rankone.live.opening import checked_policy, checked_settings
 from rankone.live.settings import DEFAULT_POLICY
 from rankone.web.dashboard_data import DashboardData
@@ -129,22 +130,21 @@ class Service:
             raise Problem(404, "unknown-experiment", "the name of an experiment", got, do)
         return await self._open(name, {})
 
-    async def look_at_all(
-        self, names: Sequence[str], look: Callable[[ServedExperiment], Awaitable[T]]
-    ) -> tuple[dict[str, T], dict[str, Exception]]:
-        """Return what a look at each experiment finds, and the errors of those at which it cannot be had."""
-        found: dict[str, T] = {}
+    async def look_at_all(self, caller: Token, at: Callable[[Fold], T]) -> tuple[dict[str, T], dict[str, Exception]]:
+        """Return `at(fold)` of each experiment that somebody may read, and the errors of those that are damaged."""
+        seen: dict[str, T] = {}
         damaged: dict[str, Exception] = {}
+        ends = await self.last_events()
         async with self.looking:
-            for name in names:
+            for name in [name for name in ends if caller.may("read", name)]:
                 try:
-                    found[name] = await look(await self.experiment(name))
+                    seen[name] = await (await self.experiment(name)).seen(at, ends[name])
                 except (Problem, StorageError, TimeoutError):  # as true of the others
                     raise
                 except Exception as error:
                     self._said_once(name, error)
                     damaged[name] = error
-        return found, damaged
+        return seen, damaged
 
     async def create(self, name: str, settings: dict[str, Any], by: str | None) -> tuple[ServedExperiment, bool]:
         """Return an experiment as the service holds it, made if it is new, and whether it is."""
@@ -165,6 +165,12 @@ class Service:
                 policy = checked_policy(asked.get("policy", DEFAULT_POLICY), sizes)
                 await self.off_loop(warm_up, policy, len(sizes))
             return await self._open(name, settings, by), True
+
+    def check_free(self, what: str, turns: asyncio.Semaphore) -> None:
+        """Refuse one more of what takes long where as many are being made as may be."""
+        if turns.locked():
+            expected, do = f"at most {getattr(self.limits, what)} {what} at once", "try again in some seconds"
+            raise Problem(429, f"{what}-busy", expected, "more", do, retry_after=5)
 
     def check_room(self, sizes: Sequence[int]) -> None:
         """Refuse an experiment of these sizes if memory would be short."""

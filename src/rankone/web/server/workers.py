@@ -20,7 +20,8 @@ from uvicorn.supervisors import Multiprocess
 
 from rankone.child_processes import safe_path
 from rankone.web.server.http.connection_limits import SETTINGS, Connection
-from rankone.web.server.serve import ServerOptions, make_app
+from rankone.web.server.options import ServerOptions
+from rankone.web.server.serve import make_app
 
 _OPTIONS = "_RANKONE_WORKER"  # not arguments, which everybody can see: an address may hold a password
 _READY = 60  # seconds that a worker may take to start, or to give a sign

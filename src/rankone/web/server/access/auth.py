@@ -18,10 +18,9 @@ import math
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol
 
 from rankone.errors import StorageError
-from rankone.web.server.access.tokens import Token
+from rankone.web.server.access.tokens import THIS_MACHINE, Token
 from rankone.web.server.http.problem_json import Problem, database_away
 from rankone.web.server.limits import Limits
 from rankone.web.server.single_flight import SingleFlight
@@ -53,33 +52,8 @@ def is_loopback(host: str) -> bool:
 @functools.lru_cache(100)
 def _names_this_machine(host: str) -> bool:
     """Return whether a Host is a name or an address of this machine and nothing else: no user, no path."""
-    found = _HOST.fullmatch(host)
-    return found is not None and is_loopback(found["name"].strip("[]").lower())
-
-
-class Caller(Protocol):
-    """Whoever was let in."""
-
-    @property
-    def id(self) -> str:
-        """Who it is, as far as its rate goes."""
-
-    @property
-    def rate(self) -> int | None:
-        """Decisions, outcomes and other requests a second; None: as the service has it."""
-
-    def may(self, scope: str, experiment: str | None) -> bool:
-        """Return whether it may do something to an experiment; None: to any."""
-
-
-class ThisMachine:
-    """A caller on this machine, where no tokens are in use: may do everything."""
-
-    id, rate = "", None
-
-    def may(self, scope: str, experiment: str | None) -> bool:
-        """Yes."""
-        return True
+    match = _HOST.fullmatch(host)
+    return match is not None and is_loopback(match["name"].strip("[]").lower())
 
 
 class RateLimiter:
@@ -136,13 +110,13 @@ class Authenticator:
         self._looked = float("-inf")
         self._limiters: dict[str, RateLimiter] = {}
 
-    async def admit(self, headers: Mapping[str, str], peer: tuple[str, int] | None) -> Caller:
+    async def admit(self, headers: Mapping[str, str], peer: tuple[str, int] | None) -> Token:
         """Return the caller, whose socket has the address `peer`, or raise why it must stay outside."""
         now = self._clock()
         tokens = await self._known(now)
         if not tokens and not self._require_token:
             self._check_local(headers, peer)
-            caller: Caller = ThisMachine()
+            caller = THIS_MACHINE
         else:
             caller = _proved(tokens, headers.get("authorization", ""), now)
         limiter = self._limiter(caller, now)
@@ -150,7 +124,7 @@ class Authenticator:
             raise self._too_fast(caller, limiter)
         return caller
 
-    def charge(self, caller: Caller, more: int) -> None:
+    def charge(self, caller: Token, more: int) -> None:
         """Count a batch for what it is: so many decisions or outcomes more than the one that was counted on entry."""
         limiter = self._limiter(caller, self._clock())
         if not limiter.owe(more):
@@ -182,16 +156,16 @@ class Authenticator:
                 raise database_away() from error
         return self._tokens
 
-    def _rate(self, caller: Caller) -> int:
+    def _rate(self, caller: Token) -> int:
         return caller.rate or self._limits.decisions_per_second
 
-    def _limiter(self, caller: Caller, now: float) -> RateLimiter:
+    def _limiter(self, caller: Token, now: float) -> RateLimiter:
         limiter = self._limiters.get(caller.id)
         if limiter is None:
             limiter = self._limiters[caller.id] = RateLimiter(self._rate(caller), now)
         return limiter
 
-    def _too_fast(self, caller: Caller, limiter: RateLimiter) -> Problem:
+    def _too_fast(self, caller: Token, limiter: RateLimiter) -> Problem:
         expected = f"at most {self._rate(caller)} decisions and outcomes per second"
         return Problem(429, "too-many-requests", expected, "more", "wait", retry_after=limiter.wait)
 

@@ -48,8 +48,8 @@ def _shake_hands(ours: ssl.SSLContext, theirs: ssl.SSLContext) -> dict[str, obje
                 side.do_handshake()
             except ssl.SSLWantReadError:
                 continue
-        if client.version() is not None and (found := client.getpeercert()):
-            return dict(found)
+        if client.version() is not None and (certificate := client.getpeercert()):
+            return dict(certificate)
     raise InputError("a certificate that TLS can use", "one without an end", "renew it")
 
 

@@ -20,6 +20,7 @@ from rankone.live.names import checked_name
 
 SCOPES = ("ask", "tell", "read", "admin", "sign")
 EVERY = "*"  # every experiment
+MAX_DAYS, MAX_RATE = 36_500, 1_000_000
 
 
 class Token(NamedTuple):
@@ -54,6 +55,9 @@ class Token(NamedTuple):
         return hmac.compare_digest(signature_by(self.id, self.digest, visitor).encode(), signature.encode())
 
 
+THIS_MACHINE = Token("", b"", "", SCOPES, EVERY, None, 0, None, None)  # may do everything, where no tokens are in use
+
+
 def create_token(
     database: Database,
     scopes: Iterable[str],
@@ -73,10 +77,10 @@ def create_token(
         checked_name(experiment, "experiment name")
     if note:
         checked_name(note, "note")
-    if days is not None and not 0 < days <= 36_500:
-        raise InputError("a lifetime of at most 36500 days", days, "pass --days 365, or --days 0 for no end")
-    if rate is not None and not 1 <= rate <= 1_000_000:
-        raise InputError("a rate of 1 to 1000000 decisions per second", rate, "try --rate 100")
+    if days is not None and not 0 < days <= MAX_DAYS:
+        raise InputError(f"a lifetime of at most {MAX_DAYS} days", days, "pass --days 365, or --days 0 for no end")
+    if rate is not None and not 1 <= rate <= MAX_RATE:
+        raise InputError(f"a rate of 1 to {MAX_RATE} decisions per second", rate, "try --rate 100")
     created = int(time.time() if now is None else now)
     id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     expires = None if days is None else created + int(days * 86_400)

@@ -131,7 +131,7 @@ class Connection(HttpToolsProtocol):
         open_ones = [one for one in self.connections if isinstance(one, Connection) and not one.transport.is_closing()]
         unsent = sum(one.transport.get_write_buffer_size() for one in open_ones)
         resting = [(one._untaken.when(), one) for one in open_ones if one._untaken is not None]
-        for _, one in sorted(resting, key=lambda found: found[0]):
+        for _, one in sorted(resting, key=lambda pair: pair[0]):
             if unsent <= self.limits.unsent_bytes:
                 return
             unsent -= one.transport.get_write_buffer_size()

@@ -16,9 +16,10 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from rankone import __version__
+from rankone.live.names import MAX_NAME
 from rankone.web.server.http.problem_json import MEDIA_TYPE
 from rankone.web.server.routes.operations import Operation
-from rankone.web.server.schemas.bodies import ProblemAnswer
+from rankone.web.server.schemas.answers import ProblemAnswer
 
 _REFERENCES = "#/components/schemas/{model}"
 
@@ -27,9 +28,9 @@ def describe(operations: Sequence[Operation], root: str = "") -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of these operations, which a proxy may offer under the path `root`."""
     bodies = [operation.body for operation in operations if operation.body]
     answers = [model for operation in operations for model in operation.answers.values() if isinstance(model, type)]
-    models = [(model, "validation") for model in bodies] + [(model, "serialization") for model in answers]
-    models.append((ProblemAnswer, "serialization"))
-    _, schemas = models_json_schema(models, ref_template=_REFERENCES)  # type: ignore[arg-type]
+    models: list[Any] = [(model, "validation") for model in bodies]
+    models += [(model, "serialization") for model in (*answers, ProblemAnswer)]
+    _, schemas = models_json_schema(models, ref_template=_REFERENCES)
     paths: dict[str, Any] = {}
     for operation in operations:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
@@ -51,7 +52,7 @@ def describe(operations: Sequence[Operation], root: str = "") -> dict[str, Any]:
 
 def _operation(operation: Operation) -> dict[str, Any]:
     text = inspect.getdoc(operation.handler) or ""
-    found: dict[str, Any] = {
+    described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": text.partition("\n")[0],
         "description": text,
@@ -59,17 +60,17 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "responses": {str(status): _answer(status, model) for status, model in operation.answers.items()},
     }
     for status in operation.statuses:
-        found["responses"][str(status)] = _answer(status, ProblemAnswer, MEDIA_TYPE)
+        described["responses"][str(status)] = _answer(status, ProblemAnswer, MEDIA_TYPE)
     if operation.body is not None:
         needed = any(field.is_required() for field in operation.body.model_fields.values())
-        found["requestBody"] = {
+        described["requestBody"] = {
             "required": needed,
             "content": {kind: {"schema": _reference(operation.body)} for kind in operation.media_types},
         }
     if operation.scope is not None:
-        found["description"] += f"\n\nNeeds the scope `{operation.scope}`."
-        found["security"] = [{"token": []}, {}]
-    return found
+        described["description"] += f"\n\nNeeds the scope `{operation.scope}`."
+        described["security"] = [{"token": []}, {}]
+    return described
 
 
 def _parameters(operation: Operation) -> Any:
@@ -77,30 +78,22 @@ def _parameters(operation: Operation) -> Any:
         yield {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
     if operation.keyed:
         description = "makes a retry safe: the same key and body get the same decisions"
-        schema = {"type": "string", "minLength": 1, "maxLength": 256, "pattern": r"^[\x21-\x7e]+$"}
-        yield {
-            "name": "Idempotency-Key",
-            "in": "header",
-            "required": False,
-            "schema": schema,
-            "description": description,
-        }
+        schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME, "pattern": r"^[\x21-\x7e]+$"}
+        yield {"name": "Idempotency-Key", "in": "header", "schema": schema, "description": description}
     if operation.query is not None:
         for name, schema in operation.query.model_json_schema()["properties"].items():
-            yield {"name": name, "in": "query", "required": False, "schema": schema}
+            yield {"name": name, "in": "query", "schema": schema}
 
 
-def _answer(
-    status: int, content: type[BaseModel] | tuple[str, ...], media_type: str = "application/json"
-) -> dict[str, Any]:
-    found: dict[str, Any] = {"description": HTTPStatus(status).phrase}
+def _answer(status: int, content: Any, media_type: str = "application/json") -> dict[str, Any]:
+    described: dict[str, Any] = {"description": HTTPStatus(status).phrase}
     if isinstance(content, tuple):
-        found["content"] = {kind: {} for kind in content}
+        described["content"] = {kind: {} for kind in content}
     else:
-        found["content"] = {media_type: {"schema": _reference(content)}}
+        described["content"] = {media_type: {"schema": _reference(content)}}
     if status in (429, 503):
-        found["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "seconds"}}
-    return found
+        described["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "seconds"}}
+    return described
 
 
 def _reference(model: type[BaseModel]) -> dict[str, str]:

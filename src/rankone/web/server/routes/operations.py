@@ -5,12 +5,13 @@ The table of operations makes the routes, the OpenAPI document and the test of w
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
@@ -21,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 from rankone.errors import InputError, RankoneError, StorageError
 from rankone.live.names import checked_name
 from rankone.web.encoding import encode
-from rankone.web.server.access.auth import Caller, ThisMachine
+from rankone.web.server.access.tokens import THIS_MACHINE, Token
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.http.responses import Answer
 from rankone.web.server.schemas.bodies import Body
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from rankone.web.server.service import Service
 
 log = logging.getLogger("rankone.web")
+ONE = "/v1/experiments/{name}"
 _SINGLE = (b"host", b"authorization", b"origin", b"sec-fetch-site", b"content-type", b"idempotency-key")
 
 
@@ -40,7 +42,7 @@ class Call:
     """One request as its handler sees it: let in, read and checked."""
 
     service: Service
-    caller: Caller
+    caller: Token  # that let it in, or `THIS_MACHINE`
     headers: Mapping[str, str]  # by name, in lower case
     name: str  # of the experiment, if the path has one
     id: str  # of the decision, if the path has one
@@ -93,21 +95,29 @@ class Operation:
     @property
     def statuses(self) -> tuple[int, ...]:
         """The errors it may answer."""
-        found = {400, 503, *self.problems}
+        statuses = {400, 503, *self.problems}
         if self.scope is not None:
-            found |= {401, 403, 429}
+            statuses |= {401, 403, 429}
         if self.body is not None:
-            found |= {408, 413, 415, 422}
+            statuses |= {408, 413, 415, 422}
         if self.query is not None:
-            found.add(422)
+            statuses.add(422)
         if "{name}" in self.path:
-            found.add(404)
-        return tuple(sorted(found))
+            statuses.add(404)
+        return tuple(sorted(statuses))
 
 
-def operation(method: str, path: str, scope: str | None, **more: Any) -> Callable[[Handler], Operation]:
+OPERATIONS: list[Operation] = []
+
+
+def operation(method: str, path: str, scope: str | None, **more: Any) -> Callable[[Handler], Handler]:
     """Decorator: the handler becomes an operation."""
-    return lambda handler: Operation(method, path, handler, scope, **more)
+
+    def register(handler: Handler) -> Handler:
+        OPERATIONS.append(Operation(method, path, handler, scope, **more))
+        return handler
+
+    return register
 
 
 def answer(content: Any, status: int = 200) -> Response:
@@ -147,13 +157,12 @@ class Endpoint:
         await response(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
-        operation, found = self._operation, scope["path_params"]
+        operation, names = self._operation, scope["path_params"]
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
         if len(headers) < len(scope["headers"]):
             _check_single(scope["headers"])
-        name, id = found.get("name", ""), found.get("id", "")
-        caller: Caller = ThisMachine()
-        body = query = None
+        name, id = names.get("name", ""), names.get("id", "")
+        caller, body, query = THIS_MACHINE, None, None
         if operation.simple:
             body = await self._body(receive, headers)
             headers.setdefault("authorization", f"Bearer {body.token}" if body.token else "")
@@ -166,7 +175,9 @@ class Endpoint:
             if body.weight > 1:
                 self._service.auth.charge(caller, body.weight - 1)
         if operation.query is not None:
-            query = _checked_query(operation.query, scope["query_string"])
+            given = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+            with _validating():
+                query = operation.query.model_validate({key: values[-1] for key, values in given.items()})
         call = Call(self._service, caller, headers, name, id, body, query)
         work = operation.handler(call)
         try:
@@ -182,7 +193,8 @@ class Endpoint:
         if content and media_type not in self._operation.media_types:
             expected, got = "Content-Type: application/json", f"'{media_type[:100]}'"
             raise Problem(415, "not-json", expected, got, "send JSON and say so")
-        return _checked_body(self._operation.body, content)
+        with _validating():
+            return self._operation.body.model_validate_json(content or b"{}")
 
     def _too_slow(self) -> Problem:
         do = "try again; it may have got in, and an Idempotency-Key makes an ask safe to repeat"
@@ -212,17 +224,11 @@ def forbidden(scope: str, name: str) -> Problem:
     return Problem(403, "forbidden", f"a token with the scope '{scope}'{where}", "another", "ask for one")
 
 
-def _checked_body(model: type[Body], content: bytes) -> Body:
+@contextlib.contextmanager
+def _validating() -> Iterator[None]:
+    """Let Pydantic's errors speak in the voice of rankone."""
     try:
-        return model.model_validate_json(content or b"{}")
-    except ValidationError as error:
-        raise _explained(error) from None
-
-
-def _checked_query(model: type[Body], query: bytes) -> Body:
-    given = parse_qs(query.decode("latin-1"), keep_blank_values=True)
-    try:
-        return model.model_validate({key: values[-1] for key, values in given.items()})
+        yield
     except ValidationError as error:
         raise _explained(error) from None
 

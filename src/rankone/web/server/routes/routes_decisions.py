@@ -7,16 +7,15 @@ from starlette.responses import Response
 from rankone.live import Ask, Outcome, Tell, Void
 from rankone.live.visitor_attributes import REFUSE
 from rankone.web.server.http.problem_json import Problem
-from rankone.web.server.routes.operations import Call, answer, operation
-from rankone.web.server.schemas.bodies import AskBody, Decisions, OutcomeAnswer, OutcomeBody, Outcomes, TellBody
+from rankone.web.server.routes.operations import ONE, Call, answer, operation
+from rankone.web.server.schemas.answers import Decisions, Outcomes, answer_of
+from rankone.web.server.schemas.bodies import AskBody, OutcomeBody, TellBody
 
-_OUTCOME = {200: OutcomeAnswer, 202: OutcomeAnswer}
-_DECISION = "/v1/experiments/{name}/decisions/{id}"
+OUTCOME = dict.fromkeys((200, 202), answer_of(Outcome))
+_DECISION = f"{ONE}/decisions/{{id}}"
 
 
-@operation(
-    "POST", "/v1/experiments/{name}/ask", "ask", body=AskBody, answers={200: Decisions}, problems=(429,), keyed=True
-)
+@operation("POST", f"{ONE}/ask", "ask", body=AskBody, answers={200: Decisions}, problems=(429,), keyed=True)
 async def ask(call: Call) -> Response:
     """Ask for a decision, or a batch. They are stored before they are answered.
 
@@ -28,13 +27,13 @@ async def ask(call: Call) -> Response:
     return answer({"decisions": [decision.to_dict() for decision in await served.one(wanted)]})
 
 
-@operation("PUT", f"{_DECISION}/outcome", "tell", body=OutcomeBody, answers=_OUTCOME, problems=(409,))
+@operation("PUT", f"{_DECISION}/outcome", "tell", body=OutcomeBody, answers=OUTCOME, problems=(409,))
 async def tell(call: Call) -> Response:
     """Tell whether what a decision showed was clicked: once, at any time; 202 means too late to be learned."""
     return await answer_tell(call, Tell(call.id, call.body.clicked, call.body.source, call.token, call.body.reward))
 
 
-@operation("PUT", f"{_DECISION}/void", "tell", answers={200: OutcomeAnswer}, problems=(409,))
+@operation("PUT", f"{_DECISION}/void", "tell", answers={200: answer_of(Outcome)}, problems=(409,))
 async def void(call: Call) -> Response:
     """Close a decision that was never shown: nothing is learned from it."""
     return await answer_tell(call, Void(call.id, call.token))
@@ -50,16 +49,13 @@ async def answer_tell(call: Call, request: Tell | Void) -> Response:
     return answer(outcome.to_dict(), 202 if outcome.status == "late" else 200)
 
 
-@operation("POST", "/v1/experiments/{name}/tell", "tell", body=TellBody, answers={200: Outcomes})
+@operation("POST", f"{ONE}/tell", "tell", body=TellBody, answers={200: Outcomes})
 async def tell_many(call: Call) -> Response:
     """Tell many outcomes at once; each is answered by what became of it, or by the error it deserves."""
     served = await call.service.experiment(call.name)
     answers = await served.do(
-        [Tell(told.id, told.clicked, call.body.source, call.token, told.reward) for told in call.body.outcomes]
+        [Tell(each.id, each.clicked, call.body.source, call.token, each.reward) for each in call.body.outcomes]
     )
     call.service.meters.told(call.name, answers)
-    shown = [found.to_dict() if isinstance(found, Outcome) else Problem.of(found).to_dict() for found in answers]
+    shown = [each.to_dict() if isinstance(each, Outcome) else Problem.of(each).to_dict() for each in answers]
     return answer({"outcomes": shown})
-
-
-OPERATIONS = (ask, tell, void, tell_many)

@@ -1,4 +1,4 @@
-"""Experiments: create, list, show, stop, change and look at them."""
+"""Experiments: create, list, show, plan, stop, change and look at them."""
 
 from __future__ import annotations
 
@@ -8,53 +8,38 @@ from typing import Any, BinaryIO
 from starlette.responses import Response
 
 from rankone.errors import InputError
+from rankone.live import Experiment
+from rankone.live.report.report import Report
+from rankone.simulation.plans.plan import Plan
+from rankone.simulation.plans.plan_inputs import check_plan
 from rankone.web.dashboard_data import shown
 from rankone.web.encoding import encode
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.http.responses import Download
-from rankone.web.server.routes.operations import Call, answer, forbidden, operation
-from rankone.web.server.schemas.bodies import (
-    Changes,
-    ExcludeAnswer,
-    ExcludeBody,
-    ExperimentAnswer,
-    Experiments,
-    ExportQuery,
-    FactorBody,
-    ForbidBody,
-    LevelAnswer,
-    LevelBody,
-    NewExperiment,
-    SegmentsBody,
-    StopBody,
-    VoidOpenAnswer,
-    VoidOpenBody,
-)
-from rankone.web.server.schemas.report import ReportAnswer, ViewAnswer
+from rankone.web.server.request_batching import ServedExperiment
+from rankone.web.server.routes.operations import ONE, Call, answer, forbidden, operation
+from rankone.web.server.schemas import answers as out
+from rankone.web.server.schemas import bodies
 from rankone.web.server.subprocess_tasks import run_in_subprocess
 
-_ONE = "/v1/experiments/{name}"
 _MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet"}
+_SHOWN, _PLAN, _FILE = {200: out.ExperimentAnswer}, {200: out.answer_of(Plan)}, {200: tuple(_MEDIA.values())}
 
 
-@operation("GET", "/v1/experiments", "read", answers={200: Experiments})
+@operation("GET", "/v1/experiments", "read", answers={200: out.Experiments})
 async def list_experiments(call: Call) -> Response:
     """List the experiments that the token may read; `damaged` names those whose journal cannot be read."""
-    ends = await call.service.last_events()
-    names = [name for name in ends if call.caller.may("read", name)]
-    found, damaged = await call.service.look_at_all(
-        names, lambda served: served.seen(shown, ends[served.experiment.name])
-    )
+    experiments, damaged = await call.service.look_at_all(call.caller, shown)
     errors = encode([{"name": name} | Problem.of(error).explanation() for name, error in damaged.items()])
-    return answer(b'{"experiments":[%b],"damaged":%b}' % (b",".join(found.values()), errors))
+    return answer(b'{"experiments":[%b],"damaged":%b}' % (b",".join(experiments.values()), errors))
 
 
 @operation(
     "POST",
     "/v1/experiments",
     "admin",
-    body=NewExperiment,
-    answers={200: ExperimentAnswer, 201: ExperimentAnswer},
+    body=bodies.NewExperiment,
+    answers=_SHOWN | {201: out.ExperimentAnswer},
     problems=(409,),
     large=True,
 )
@@ -75,50 +60,38 @@ async def create_experiment(call: Call) -> Response:
     return answer(await served.shown.get(), 201 if new else 200)
 
 
-@operation("GET", _ONE, "read", answers={200: ExperimentAnswer})
+@operation("GET", ONE, "read", answers=_SHOWN)
 async def show_experiment(call: Call) -> Response:
     """Show an experiment and its settings."""
     return answer(await (await call.service.experiment(call.name)).shown.get())
 
 
-@operation("GET", f"{_ONE}/report", "read", answers={200: ReportAnswer})
+@operation("GET", f"{ONE}/report", "read", answers={200: out.answer_of(Report)})
 async def report(call: Call) -> Response:
     """Report what leads, how sure that is, who got how much traffic and what is still in the race."""
-    served = await call.service.experiment(call.name)
-    return answer(await served.report.get())
+    return answer(await (await call.service.experiment(call.name)).report.get())
 
 
-@operation("GET", f"{_ONE}/changes", "read", answers={200: Changes})
+@operation("GET", f"{ONE}/changes", "read", answers={200: out.Changes})
 async def changes(call: Call) -> Response:
     """Tell who has changed what, and when, oldest first."""
     served = await call.service.experiment(call.name)
-    found = await served.call(served.experiment.changes)
-    return answer({"changes": [change._asdict() for change in found]})
+    changed = await served.call(served.experiment.changes)
+    return answer({"changes": [change._asdict() for change in changed]})
 
 
-@operation("GET", f"{_ONE}/view", "read", answers={200: ViewAnswer})
+@operation("GET", f"{ONE}/view", "read", answers={200: out.ViewAnswer})
 async def view(call: Call) -> Response:
     """Return what the page shows; it may be a second old."""
-    served = await call.service.experiment(call.name)
-    return answer(await served.view.get())
+    return answer(await (await call.service.experiment(call.name)).view.get())
 
 
-@operation(
-    "GET",
-    f"{_ONE}/export",
-    "read",
-    query=ExportQuery,
-    answers={200: tuple(_MEDIA.values())},
-    problems=(429,),
-    slow=True,
-)
+@operation("GET", f"{ONE}/export", "read", query=bodies.ExportQuery, answers=_FILE, problems=(429,), slow=True)
 async def export(call: Call) -> Response:
     """Export all decisions, one row each, as csv, jsonl or parquet."""
     service, name, kind = call.service, call.name, call.query.format
     await service.experiment(name)
-    if service.exporting.locked():
-        expected = f"at most {service.limits.exports} exports at once"
-        raise Problem(429, "exports-busy", expected, "more", "try again in some seconds", retry_after=5)
+    service.check_free("exports", service.exporting)
     await service.exporting.acquire()
     file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is sent; it never has a name
     try:
@@ -131,107 +104,59 @@ async def export(call: Call) -> Response:
     return Download(file, _MEDIA[kind], f"decisions.{kind}", service.exporting.release)
 
 
-@operation("POST", f"{_ONE}/stop", "admin", body=StopBody, answers={200: ExperimentAnswer})
-async def stop(call: Call) -> Response:
-    """Stop experimenting: from now on every decision is one combination."""
-    return await _changed(call, "stop", **call.body.model_dump())
+@operation("POST", "/v1/plan", "read", body=bodies.PlanBody, answers=_PLAN, problems=(429,), slow=True)
+async def plan(call: Call) -> Response:
+    """Say how many visitors an experiment needs until a verdict, and what it loses meanwhile; takes some seconds."""
+    service, wishes = call.service, call.body.model_dump()
+    levels, most = sum(check_plan(**wishes).values()), service.limits.plan_levels
+    if levels > most:
+        do = "plan fewer, or use `rankone plan` on a machine of yours"
+        raise InputError(f"at most {most} levels together", levels, do)
+    service.check_free("plans", service.planning)
+    async with service.planning:
+        with tempfile.TemporaryFile() as file:
+            await run_in_subprocess("plan", file, **wishes)
+            file.seek(0)
+            return answer(file.read())
 
 
-@operation("POST", f"{_ONE}/resume", "admin", answers={200: ExperimentAnswer}, problems=(422,))
-async def resume(call: Call) -> Response:
-    """Experiment again after a stop, on all that is known."""
-    return await _changed(call, "resume")
+def _change(method: str, path: str, body: Any, result: Any = None, **more: Any) -> None:
+    """Make the operation that calls a method of `Experiment`, whose keywords are the fields of the body.
+
+    Its answer is the experiment, or with `result`, a model of one field, what the method returned.
+    """
+
+    async def handler(call: Call) -> Response:
+        served = await call.service.experiment(call.name)
+        wishes = {} if body is None else call.body.model_dump()
+        if method in ("add_level", "add_factor"):
+            await _check_room(call, served, **wishes)
+        done = await served.call(getattr(served.experiment.on_behalf_of(call.token), method), **wishes)
+        return answer(await served.shown.get() if result is None else dict.fromkeys(result.model_fields, done))
+
+    handler.__name__, handler.__doc__ = method, (getattr(Experiment, method).__doc__ or "").partition("\n")[0]
+    answers = _SHOWN if result is None else {200: result}
+    operation("POST", f"{ONE}/{path}", "admin", body=body, answers=answers, **more)(handler)
 
 
-@operation("POST", f"{_ONE}/exclude", "admin", body=ExcludeBody, answers={200: ExcludeAnswer}, slow=True)
-async def exclude(call: Call) -> Response:
-    """Undo false clicks: outcomes that fit everything given no longer count."""
-    served = await call.service.experiment(call.name)
-    exclude = served.experiment.on_behalf_of(call.token).exclude
-    return answer({"excluded": await served.call(exclude, **call.body.model_dump())})
-
-
-@operation("POST", f"{_ONE}/void-open", "admin", body=VoidOpenBody, answers={200: VoidOpenAnswer})
-async def void_open(call: Call) -> Response:
-    """Close decisions that have been open for long; outcomes that arrive later are recorded as late."""
-    served = await call.service.experiment(call.name)
-    void_open = served.experiment.on_behalf_of(call.token).void_open
-    return answer({"voided": await served.call(void_open, **call.body.model_dump())})
-
-
-async def _changed(call: Call, method: str, **keywords: Any) -> Response:
-    served = await call.service.experiment(call.name)
-    await served.call(getattr(served.experiment.on_behalf_of(call.token), method), **keywords)
-    return answer(await served.shown.get())
-
-
-@operation("POST", f"{_ONE}/levels/add", "admin", body=LevelBody, answers={200: LevelAnswer})
-async def add_level(call: Call) -> Response:
-    """Add a level to a factor; what is known of the others stays known."""
-    served, factor = await call.service.experiment(call.name), call.body.factor
+async def _check_room(
+    call: Call, served: ServedExperiment, factor: str, levels: list[str] | None = None, **_: str
+) -> None:
+    """Refuse a level more, or a factor with these levels, if memory would be short."""
     sizes = await served.call(
         served.experiment.look, lambda fold: dict(zip(fold.factors, fold.pulls.shape, strict=True))
     )
-    call.service.check_room([size + (name == factor) for name, size in sizes.items()])
-    return await _change_level(call, "add_level")
+    sizes[factor] = sizes.get(factor, 0) + 1 if levels is None else len(levels)
+    call.service.check_room(list(sizes.values()))
 
 
-@operation("POST", f"{_ONE}/levels/retire", "admin", body=LevelBody, answers={200: LevelAnswer})
-async def retire_level(call: Call) -> Response:
-    """Withdraw a level of a factor: it is never chosen again."""
-    return await _change_level(call, "retire_level")
-
-
-@operation("POST", f"{_ONE}/factors/add", "admin", body=FactorBody, answers={200: ExperimentAnswer}, large=True)
-async def add_factor(call: Call) -> Response:
-    """Add a whole factor: all decisions so far had the first of its levels."""
-    served = await call.service.experiment(call.name)
-    sizes = await served.call(served.experiment.look, lambda fold: fold.pulls.shape)
-    wider = (*sizes, len(call.body.levels))
-    call.service.check_room(wider)
-    return await _changed(call, "add_factor", factor=call.body.name, levels=call.body.levels)
-
-
-@operation("POST", f"{_ONE}/forbid", "admin", body=ForbidBody, answers={200: ExperimentAnswer})
-async def forbid(call: Call) -> Response:
-    """Never show some levels together any more."""
-    return await _changed(call, "forbid", levels=call.body.levels)
-
-
-@operation("POST", f"{_ONE}/allow", "admin", body=ForbidBody, answers={200: ExperimentAnswer})
-async def allow(call: Call) -> Response:
-    """Show levels together again that were forbidden."""
-    return await _changed(call, "allow", levels=call.body.levels)
-
-
-@operation("POST", f"{_ONE}/segments", "admin", body=SegmentsBody, answers={200: ExperimentAnswer})
-async def declare_segments(call: Call) -> Response:
-    """Say which attributes of visitors are told apart from now on; segments that do not fit count among the others."""
-    return await _changed(call, "declare_segments", segments=call.body.attributes)
-
-
-async def _change_level(call: Call, method: str) -> Response:
-    served = await call.service.experiment(call.name)
-    change = getattr(served.experiment.on_behalf_of(call.token), method)
-    return answer({"number": await served.call(change, call.body.factor, call.body.name)})
-
-
-OPERATIONS = (
-    list_experiments,
-    create_experiment,
-    show_experiment,
-    report,
-    changes,
-    view,
-    export,
-    stop,
-    resume,
-    exclude,
-    void_open,
-    add_level,
-    retire_level,
-    add_factor,
-    forbid,
-    allow,
-    declare_segments,
-)
+_change("stop", "stop", bodies.StopBody)
+_change("resume", "resume", None, problems=(422,))
+_change("exclude", "exclude", bodies.ExcludeBody, out.Excluded, slow=True)
+_change("void_open", "void-open", bodies.VoidOpenBody, out.Voided)
+_change("add_level", "levels/add", bodies.LevelBody, out.LevelNumber)
+_change("retire_level", "levels/retire", bodies.LevelBody, out.LevelNumber)
+_change("add_factor", "factors/add", bodies.FactorBody, large=True)
+_change("forbid", "forbid", bodies.ForbidBody)
+_change("allow", "allow", bodies.ForbidBody)
+_change("declare_segments", "segments", bodies.SegmentsBody)

@@ -17,12 +17,13 @@ from rankone.live.settings import SETTINGS
 from rankone.web.server.http.problem_json import database_away
 from rankone.web.server.http.responses import Answer
 from rankone.web.server.metrics import Figures, figures
-from rankone.web.server.routes.operations import Call, Operation, answer, operation
-from rankone.web.server.schemas.bodies import Health
+from rankone.web.server.routes.operations import Call, answer, operation
+from rankone.web.server.schemas.answers import Health
 from rankone.web.server.single_flight import SingleFlight
 
 _OK = {"status": "ok", "version": __version__}
 _PAGE = Path(__file__).parents[2] / "page"
+_MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 # The page runs its own scripts only, talks to its own server only, and can be put into nobody's frame. Charts need
 # styles in elements; they run without eval.
 _POLICY = (
@@ -67,13 +68,8 @@ async def _healthy(check: SingleFlight[None]) -> Response:
 @operation("GET", "/metrics", "read", answers={200: (PROMETHEUS,)})
 async def metrics(call: Call) -> Response:
     """Return the figures of this server and of the experiments that the token may read, for Prometheus."""
-    ends = await call.service.last_events()
-    names = [name for name in ends if call.caller.may("read", name)]
-    found, damaged = await call.service.look_at_all(
-        names, lambda served: served.seen(figures, ends[served.experiment.name])
-    )
-    text = Figures(call.service.meters, found, damaged, names).text()
-    return Answer(text, media_type=PROMETHEUS.encode())
+    seen, damaged = await call.service.look_at_all(call.caller, figures)
+    return Answer(Figures(call.service.meters, seen, damaged).text(), media_type=PROMETHEUS.encode())
 
 
 @operation("GET", "/openapi.json", None, answers={200: ("application/json",)})
@@ -114,35 +110,19 @@ def _matches(headers: Mapping[str, str], tag: str) -> bool:
     return tag in [given.strip().removeprefix("W/") for given in headers.get("if-none-match", "").split(",")]
 
 
-def _page_file(path: str, file: str, media_type: str) -> Operation:
+def _page_file(path: Path) -> None:
+    """Make the operation of a file of the page: its stylesheet begins with what all charts share."""
+    media_type, files = _MEDIA[path.suffix], [LOOK, path] if path.suffix == ".css" else [path]
+
     async def handler(call: Call) -> Response:
-        return _file(call, media_type, *([LOOK] if file == "page.css" else []), _PAGE / file)
+        return _file(call, media_type, *files)
 
-    handler.__name__ = f"page_{file.replace('.', '_')}"
-    handler.__doc__ = f"Return the page's {file}."
-    return operation("GET", path, None, answers={200: (media_type,)})(handler)
+    handler.__name__ = f"page_{path.name.replace('.', '_')}"
+    handler.__doc__ = f"Return the page's {path.name}."
+    address = "/" if path.name == "index.html" else f"/{path.name}"
+    operation("GET", address, None, answers={200: (media_type,)})(handler)
 
 
-_FILES = (
-    _page_file("/", "index.html", "text/html"),
-    _page_file("/page.css", "page.css", "text/css"),
-    *(
-        _page_file(f"/{file}", file, "text/javascript")
-        for file in (
-            "page.js",
-            "panels.js",
-            "combinations.js",
-            "segments.js",
-            "plan.js",
-            "manage.js",
-            "manage_create.js",
-            "manage_tokens.js",
-            "verdict.js",
-            "alarms.js",
-            "tables.js",
-            "charts.js",
-            "dom.js",
-        )
-    ),
-)
-OPERATIONS = (health, live, ready, metrics, openapi, list_settings, chart_library, *_FILES)
+for _path in sorted(_PAGE.iterdir()):
+    if _path.suffix in _MEDIA and _path.name != "snippet.js":  # which is for other pages
+        _page_file(_path)

@@ -17,10 +17,10 @@ from starlette.responses import Response
 from rankone.live import Ask, Tell, Void
 from rankone.live.messages import AskedBefore
 from rankone.live.visitor_attributes import IGNORE, segment_in_line
-from rankone.web.server.routes.operations import Call, answer, operation
-from rankone.web.server.routes.routes_decisions import answer_tell
-from rankone.web.server.schemas.bodies import OutcomeAnswer
-from rankone.web.server.schemas.visits import BeaconBody, VisitBody, Visited
+from rankone.web.server.routes.operations import ONE, Call, answer, operation
+from rankone.web.server.routes.routes_decisions import OUTCOME, answer_tell
+from rankone.web.server.schemas.answers import Visited
+from rankone.web.server.schemas.bodies import BeaconBody, VisitBody
 
 _SNIPPET = Path(__file__).parents[2] / "page" / "snippet.js"
 _HEADERS = {
@@ -31,10 +31,7 @@ _HEADERS = {
 }
 
 
-@operation(
-    "POST", "/v1/experiments/{name}/visit", "ask", body=VisitBody, answers={200: Visited}, problems=(429,),
-    simple=True,
-)  # fmt: skip
+@operation("POST", f"{ONE}/visit", "ask", body=VisitBody, answers={200: Visited}, problems=(429,), simple=True)
 async def visit(call: Call) -> Response:
     """Ask for a visitor of a page, as the snippet does: the same visitor gets the same decision.
 
@@ -45,18 +42,15 @@ async def visit(call: Call) -> Response:
     said = None if call.body.segment is None else segment_in_line(call.body.segment)
     if call.body.signature is not None:
         signer = await call.service.auth.signer(visitor or "", call.body.signature, call.name)
-    found = await served.one(Ask(token=call.token, segment=said, visitor=visitor, signer=signer, undeclared=IGNORE))
-    return answer({"decisions": [each.to_dict() for each in found], "repeated": isinstance(found, AskedBefore)})
+    decisions = await served.one(Ask(token=call.token, segment=said, visitor=visitor, signer=signer, undeclared=IGNORE))
+    return answer({"decisions": [each.to_dict() for each in decisions], "repeated": isinstance(decisions, AskedBefore)})
 
 
-@operation(
-    "POST", "/v1/experiments/{name}/beacon", "tell", body=BeaconBody,
-    answers={200: OutcomeAnswer, 202: OutcomeAnswer}, problems=(409,), simple=True,
-)  # fmt: skip
+@operation("POST", f"{ONE}/beacon", "tell", body=BeaconBody, answers=OUTCOME, problems=(409,), simple=True)
 async def beacon(call: Call) -> Response:
     """Tell that a decision was clicked, or that it was never shown (`void`), as a page does that is being left."""
-    told = Void(call.body.id, call.token) if call.body.void else Tell(call.body.id, True, token=call.token)
-    return await answer_tell(call, told)
+    request = Void(call.body.id, call.token) if call.body.void else Tell(call.body.id, True, token=call.token)
+    return await answer_tell(call, request)
 
 
 @operation("GET", "/snippet.js", None, answers={200: ("text/javascript",)})
@@ -77,6 +71,3 @@ def _written() -> tuple[bytes, bytes, str]:
     lines = (line.strip() for line in _SNIPPET.read_text(encoding="utf-8").splitlines())
     plain = "\n".join(line for line in lines if line and not line.startswith("//")).encode()
     return plain, gzip.compress(plain, mtime=0), f'W/"{hashlib.sha256(plain).hexdigest()[:32]}"'
-
-
-OPERATIONS = (visit, beacon, snippet)

@@ -7,10 +7,11 @@ from typing import TypeVar
 
 from starlette.responses import Response
 
-from rankone.web.server.access.tokens import EVERY, SCOPES, Token, create_token, list_tokens, revoke_token
+from rankone.web.server.access.tokens import Token, create_token, list_tokens, revoke_token
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.routes.operations import Call, answer, forbidden, operation
-from rankone.web.server.schemas.tokens import NewToken, NewTokenAnswer, TokenAnswer, Tokens, Whoami
+from rankone.web.server.schemas.answers import NewTokenAnswer, Tokens, Whoami, answer_of
+from rankone.web.server.schemas.bodies import NewToken
 
 Number = TypeVar("Number", int, float)
 
@@ -18,16 +19,14 @@ Number = TypeVar("Number", int, float)
 @operation("GET", "/v1/whoami", "read", answers={200: Whoami})
 async def whoami(call: Call) -> Response:
     """Tell what the caller may do."""
-    mine = _own(call)
-    scopes, experiment = (SCOPES, EVERY) if mine is None else (mine.scopes, mine.experiment)
-    return answer({"id": call.token, "scopes": scopes, "experiment": experiment})
+    return answer({"id": call.token, "scopes": call.caller.scopes, "experiment": call.caller.experiment})
 
 
 @operation("GET", "/v1/tokens", "admin", answers={200: Tokens})
 async def tokens(call: Call) -> Response:
     """List the tokens of the experiments that the caller administers, without their secrets."""
-    found = [_shown(token) for token in await _tokens(call) if call.caller.may("admin", token.experiment)]
-    return answer({"tokens": found})
+    known = [_shown(token) for token in await _tokens(call) if call.caller.may("admin", token.experiment)]
+    return answer({"tokens": known})
 
 
 @operation("POST", "/v1/tokens", "admin", body=NewToken, answers={201: NewTokenAnswer})
@@ -37,33 +36,25 @@ async def make_token(call: Call) -> Response:
     for scope in ("admin", *wanted.scopes):
         if not call.caller.may(scope, wanted.experiment):
             raise forbidden(scope, wanted.experiment)
-    note, by, mine = wanted.note or "", call.token, _own(call)
-    left = None if mine is None or mine.expires is None else (mine.expires - time.time()) / 86_400
-    days, rate = _least(wanted.days, left), _least(wanted.rate, None if mine is None else mine.rate)
+    note, by, mine = wanted.note or "", call.token, call.caller  # not as in the table, where it may be gone by now
+    left = None if mine.expires is None else (mine.expires - time.time()) / 86_400
+    days, rate = _least(wanted.days, left), _least(wanted.rate, mine.rate)
     text = await call.service.off_loop(
         lambda: create_token(call.service.database, wanted.scopes, wanted.experiment, note, days, rate, by=by)
     )
     return answer({"id": text.split("_")[1], "token": text}, 201)
 
 
-@operation("POST", "/v1/tokens/{id}/revoke", "admin", answers={200: TokenAnswer}, problems=(404,))
+@operation("POST", "/v1/tokens/{id}/revoke", "admin", answers={200: answer_of(Token)}, problems=(404,))
 async def revoke(call: Call) -> Response:
     """End a token, within a second or two. Those that were made with it stay: `made_by` tells which."""
-    found = await _one(call)
-    await call.service.off_loop(lambda: revoke_token(call.service.database, found.id, by=call.token))
+    token = await _one(call)
+    await call.service.off_loop(lambda: revoke_token(call.service.database, token.id, by=call.token))
     return answer(_shown(await _one(call)))
 
 
 async def _tokens(call: Call) -> list[Token]:
     return await call.service.off_loop(list_tokens, call.service.reader)
-
-
-def _own(call: Call) -> Token | None:
-    """Return the token that let the caller in; None: who is on this machine needs none.
-
-    Not the one in the table: that may be gone by now, which gives nobody more.
-    """
-    return call.caller if isinstance(call.caller, Token) else None
 
 
 def _least(*limits: Number | None) -> Number | None:
@@ -81,6 +72,3 @@ async def _one(call: Call) -> Token:
 def _shown(token: Token) -> dict[str, object]:
     known = {key: value for key, value in token._asdict().items() if key != "digest"}
     return known | {"valid": token.valid(time.time())}
-
-
-OPERATIONS = (whoami, tokens, make_token, revoke)

@@ -1,8 +1,9 @@
-"""What goes in and out: the bodies of requests and answers. The OpenAPI document is made of these."""
+"""What goes in: the bodies of requests. The OpenAPI document is made of these and of `answers.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
@@ -16,13 +17,11 @@ from rankone.live.visitor_attributes import (
     MAX_ATTRIBUTE,
     MAX_ATTRIBUTES,
     MAX_DECLARED,
+    MAX_LINE,
     checked_declaration,
     checked_segment,
 )
-
-
-def _printable(value: str) -> str:
-    return checked_name(value, "text")
+from rankone.web.server.access.tokens import EVERY, MAX_DAYS, MAX_RATE, SCOPES
 
 
 def _addressable(value: str) -> str:
@@ -31,19 +30,16 @@ def _addressable(value: str) -> str:
     return value
 
 
-def _of_a_visitor(value: object) -> object:
-    checked_segment(value)  # in the words that the library has for it
-    return value
-
-
-def _of_visitors(value: object) -> object:
-    checked_declaration(value)
-    return value
+def _refused_by(check: Callable[[Any], object]) -> BeforeValidator:
+    """Let the library refuse a value, in its own words."""
+    return BeforeValidator(lambda value: (check(value), value)[1])
 
 
 # JSON Schema cannot say "printable": the pattern leaves out control characters, `checked_name` the rest.
 Text = Annotated[
-    str, Field(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f]+$"), AfterValidator(_printable)
+    str,
+    Field(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f]+$"),
+    AfterValidator(functools.partial(checked_name, what="text")),
 ]
 Name = Annotated[Text, AfterValidator(_addressable)]
 Count = Annotated[int, Field(ge=1, le=MAX_BATCH)]
@@ -54,12 +50,12 @@ Attribute = Annotated[Text, Field(max_length=MAX_ATTRIBUTE)]
 Segment = Annotated[
     dict[Attribute, Attribute | bool | int],
     Field(min_length=1, max_length=MAX_ATTRIBUTES, description="what is known of the visitor, of declared attributes"),
-    BeforeValidator(_of_a_visitor),
+    _refused_by(checked_segment),
 ]
 Declared = Annotated[
     dict[Attribute, Annotated[list[Attribute | bool | int], Field(min_length=1, max_length=MAX_DECLARED)] | None],
     Field(min_length=1, max_length=MAX_ATTRIBUTES, description="attributes of visitors with their levels; null: any"),
-    BeforeValidator(_of_visitors),
+    _refused_by(checked_declaration),
 ]
 ByFactor = Annotated[dict[Text, Text], Field(min_length=1, max_length=MAX_FACTORS)]
 
@@ -92,7 +88,7 @@ def _type_of(kind: Kind) -> Any:
     }[kind.word]
 
 
-def _with_settings(name: str, base: type[BaseModel], group_base: type[BaseModel], hidden: Sequence[str] = ()) -> Any:
+def with_settings(name: str, base: Any, group_base: type[BaseModel], hidden: Sequence[str] = ()) -> Any:
     """Return a model with all settings that can be sent, each of which may be left out, in their groups."""
     fields: dict[str, dict[str, Any]] = {}
     for each in SETTINGS:
@@ -118,7 +114,7 @@ class _NewExperiment(Body):
     )
 
 
-NewExperiment = _with_settings("NewExperiment", _NewExperiment, Body)
+NewExperiment = with_settings("NewExperiment", _NewExperiment, Body)
 
 
 class AskBody(Body):
@@ -206,14 +202,14 @@ class ForbidBody(Body):
 class FactorBody(Body):
     """A factor with its levels; all decisions so far had the first of them."""
 
-    name: Text
+    factor: Text
     levels: Levels
 
 
 class SegmentsBody(Body):
     """Which attributes of visitors are told apart, and with which levels."""
 
-    attributes: Declared
+    segments: Declared
 
 
 class ExportQuery(Body):
@@ -222,125 +218,58 @@ class ExportQuery(Body):
     format: Literal["csv", "jsonl", "parquet"] = "jsonl"
 
 
-class DecisionAnswer(BaseModel):
-    """What to show. Whoever has the id can tell the outcome, at any time and once."""
+class PlanBody(Body):
+    """An experiment to be planned. Left out: as `rankone.plan` has it."""
 
-    id: str
-    levels: dict[str, str] = Field(description="the name of the level of each factor, by its name")
-    number: int
-    filler: bool = Field(description="the policy does not learn from its outcome: it waits, or the experiment stopped")
-
-
-class Decisions(BaseModel):
-    """The decisions asked for."""
-
-    decisions: list[DecisionAnswer]
-
-
-class Explanation(BaseModel):
-    """An error in one sentence, and its three parts."""
-
-    detail: str = Field(description="what was expected, what came, what to do")
-    expected: str
-    got: str
-    do: str
-
-
-class ProblemAnswer(Explanation):
-    """An error."""
-
-    type: str
-    title: str
-    status: int
-    code: str = Field(description="the kind of error, for programs")
-
-
-class OutcomeAnswer(BaseModel):
-    """What became of a decision."""
-
-    id: str
-    clicked: bool | None = Field(description="null: void")
-    status: Literal["learned", "held", "late", "void"]
-    learned: bool
-    repeated: bool = Field(description="told before; this time changed nothing")
-    note: str | None = Field(None, description="that a level was retired after it was shown; left out otherwise")
-
-
-class Outcomes(BaseModel):
-    """For each outcome told, in the same order, what became of it or why it was refused."""
-
-    outcomes: list[OutcomeAnswer | ProblemAnswer]
-
-
-class _ExperimentAnswer(BaseModel):
-    """An experiment and its settings."""
-
-    name: str
-    policy: str
-    policy_known: bool = Field(description="false: the service has not imported it; nothing can be asked or told")
-    factors: dict[str, list[str]] = Field(description="living levels by factor")
-    exploring: float = Field(description="share of decisions that explore now")
-    decisions: int
-    clicks: int
-    open: int
-    stopped: str | None
-    shown: dict[str, str] | None = Field(
-        description="by factor, what every visitor sees since it was stopped; null: it runs"
+    factors: Annotated[
+        dict[Text, Annotated[int, Field(ge=1, le=MAX_LEVELS)]], Field(min_length=1, max_length=MAX_FACTORS)
+    ] = Field(description="the number of levels of each factor, by its name")
+    rate: Annotated[float, Field(gt=0, le=1)] = Field(
+        description="click rate of a combination one change away from the best"
     )
-    eras: list[str]
+    lift: Annotated[float, Field(gt=0)] = Field(description="how much more often the best is clicked: 0.1 is 10 % more")
+    visitors_a_day: Annotated[float, Field(gt=0)] | None = Field(None, description="to have days too")
+    goal: Literal["earn", "both", "decide"] | None = Field(None, description="left out: all of them")
+    margin: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.0, description="a winner within this part of the best is enough"
+    )
+    error: Annotated[float, Field(ge=1e-6, le=0.5)] = Field(0.05, description="the verdict may be wrong so often")
 
 
-ExperimentAnswer = _with_settings("ExperimentAnswer", _ExperimentAnswer, BaseModel, hidden=("seed", "policy"))
+class NewToken(Body):
+    """A token to make: it may do no more than the token that asks for it."""
+
+    scopes: Annotated[list[Literal[SCOPES]], Field(min_length=1, max_length=len(SCOPES))]  # type: ignore[valid-type]
+    experiment: Text = Field(EVERY, description="the one it is for; *: all of them")
+    note: Text | None = Field(None, description="what it is for")
+    days: Annotated[float, Field(gt=0, le=MAX_DAYS)] | None = Field(365.0, description="until it expires; null: never")
+    rate: Annotated[int, Field(ge=1, le=MAX_RATE)] | None = Field(None, description="decisions and outcomes a second")
 
 
-class DamagedAnswer(Explanation):
-    """An experiment whose journal cannot be read, and why."""
+class _FromAPage(Body):
+    """What a page sends on behalf of a visitor, without a header."""
 
-    name: str
-
-
-class Experiments(BaseModel):
-    """The experiments that the token may read, and those that nobody can read."""
-
-    experiments: list[ExperimentAnswer]  # type: ignore[valid-type]
-    damaged: list[DamagedAnswer]
+    token: Annotated[str, Field(max_length=MAX_NAME)] | None = Field(
+        None, description="the token, where there is no header Authorization"
+    )
 
 
-class LevelAnswer(BaseModel):
-    """The number of a level that came or went."""
+class VisitBody(_FromAPage):
+    """Ask for a visitor of a page."""
 
-    number: int
-
-
-class ExcludeAnswer(BaseModel):
-    """How many outcomes no longer count."""
-
-    excluded: int
-
-
-class VoidOpenAnswer(BaseModel):
-    """How many decisions were closed."""
-
-    voided: int
+    visitor: Annotated[Text, Field(max_length=100)] | None = Field(
+        None, description="who it is, such as a random number that the browser keeps; left out: nobody seen before"
+    )
+    signature: Annotated[Text, Field(max_length=100)] | None = Field(
+        None, description="by which a token with the scope 'sign' vouches for the visitor"
+    )
+    segment: Annotated[Text, Field(max_length=MAX_LINE)] | None = Field(
+        None, description="what is known of the visitor: device=phone,country=DE"
+    )
 
 
-class ChangeAnswer(BaseModel):
-    """Something that an operator did, or the experiment itself."""
+class BeaconBody(_FromAPage):
+    """Tell that what a page showed was clicked; or, with `void`, that it was not shown at all."""
 
-    seq: int = Field(description="number of the event in the journal")
-    at: float = Field(description="seconds since 1970")
-    what: str
-    by: str | None = Field(description="id of the token; null: on the machine of the database, or by itself")
-
-
-class Changes(BaseModel):
-    """Who has changed what in an experiment, oldest first."""
-
-    changes: list[ChangeAnswer]
-
-
-class Health(BaseModel):
-    """The service answers, and so does its database."""
-
-    status: Literal["ok"]
-    version: str
+    id: Annotated[str, Field(max_length=MAX_NAME)]
+    void: bool = False

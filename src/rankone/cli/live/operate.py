@@ -1,0 +1,100 @@
+"""``rankone stop``, ``resume``, ``forbid``, ``segments``, ``exclude``, ``void-open``: change a live experiment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from rankone.cli._commands import command
+from rankone.cli._experiments import ATTRIBUTE_HELP, DB, NAME, declared_attributes, experiment_of, level_of_each
+
+_LEVEL_HELP = "A level of a factor, such as image=2; repeatable."
+
+
+@command("stop", example="rankone.db homepage --level headline=A --level image=x")
+def stop(
+    db: str = DB,
+    name: str = NAME,
+    level: list[str] = typer.Option([], "--level", help=_LEVEL_HELP),
+    why: str = typer.Option("by hand", help="A note for those who read the report."),
+) -> None:
+    """Stop an experiment: every visitor sees one combination from now on, the leading one unless another is named."""
+    levels = level_of_each(level)
+    with experiment_of(db, name) as experiment:
+        experiment.stop(levels, why=why)
+        print(experiment.report().sentence)
+
+
+@command("resume", example="rankone.db homepage")
+def resume(db: str = DB, name: str = NAME) -> None:
+    """Resume a stopped experiment, with all that was learned before."""
+    with experiment_of(db, name) as experiment:
+        experiment.resume()
+        print(experiment.report().sentence)
+
+
+@command("forbid", example="rankone.db page --level headline=A --level button=buy")
+def forbid(
+    db: str = DB,
+    name: str = NAME,
+    level: list[str] = typer.Option(..., "--level", help=_LEVEL_HELP),
+    allow: bool = typer.Option(False, "--allow", help="Show them together again."),
+) -> None:
+    """Never show levels of two or more factors together, such as "20 % off" with "19 dollars off"."""
+    levels = level_of_each(level) or {}
+    with experiment_of(db, name) as experiment:
+        (experiment.allow if allow else experiment.forbid)(levels)
+        print(experiment.report().sentence)
+
+
+@command("segments", example="rankone.db homepage --attribute device=phone,desktop --attribute country")
+def segments(
+    db: str = DB,
+    name: str = NAME,
+    attribute: list[str] = typer.Option(..., "--attribute", help=f"{ATTRIBUTE_HELP}; repeatable, name all of them."),
+) -> None:
+    """Declare what is known of visitors: nothing else counts, and segments that do not fit count among the others."""
+    with experiment_of(db, name) as experiment:
+        experiment.declare_segments(declared_attributes(attribute))
+        print(experiment.changes()[-1].what)
+
+
+@command("exclude", example="rankone.db homepage --token 4f1c09ab77d2 --why robots")
+def exclude(
+    db: str = DB,
+    name: str = NAME,
+    source: str | None = typer.Option(None, help="Outcomes told with this source."),
+    token: str | None = typer.Option(None, help="What was asked or told with this token, by its id."),
+    level: list[str] = typer.Option([], "--level", help=_LEVEL_HELP),
+    since: float | None = typer.Option(None, help="Asked at this time (seconds since 1970) or later."),
+    until: float | None = typer.Option(None, help="Asked before this time (seconds since 1970)."),
+    archive: Path | None = typer.Option(None, help="Folder with the archives of the experiment: those in it, too."),
+    why: str = typer.Option("outcomes excluded", help="A note for the journal."),
+) -> None:
+    """Undo false clicks: outcomes so far that match all that is given no longer count."""
+    from rankone.specs import amount
+
+    levels = level_of_each(level)
+    with experiment_of(db, name) as experiment:
+        whole = experiment if archive is None else experiment.with_archives(archive)
+        count = whole.exclude(source=source, token=token, levels=levels, since=since, until=until, why=why)
+        print(f"{amount(count, 'outcome')} of '{name}' excluded.")
+        if archive is None and experiment.look(lambda fold: fold.archived):
+            print("What is in its archives still counts: --archive FOLDER reaches it, too.")
+
+
+@command("void-open", example="rankone.db homepage --older-than 600 --source newsletter")
+def void_open(
+    db: str = DB,
+    name: str = NAME,
+    older_than: float = typer.Option(..., help="Seconds that a decision must have been open."),
+    source: str | None = typer.Option(None, help="Only decisions asked with this source."),
+    token: str | None = typer.Option(None, help="Only decisions asked with this token, by its id."),
+) -> None:
+    """Close open decisions by age, source and token: nothing is learned from them, and they make room for new ones."""
+    from rankone.specs import amount
+
+    with experiment_of(db, name) as experiment:
+        voided = experiment.void_open(older_than, source=source, token=token)
+        print(f"{amount(voided, 'decision')} of '{name}' voided.")

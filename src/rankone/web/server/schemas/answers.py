@@ -1,0 +1,214 @@
+"""What comes out: the bodies of answers. Where the library has a class for it, that class declares the answer.
+
+The fields of a class, their types and the comments beside them make the schema, so that nothing is said twice.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import inspect
+import itertools
+import operator
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, Field, create_model
+
+from rankone.live.messages import Change, Decision, Outcome
+from rankone.live.report.report import Alarm, Report
+from rankone.live.report.segment_report import SegmentsReport
+from rankone.simulation.plans.plan import Plan, Span
+from rankone.web.server.access.tokens import Token
+from rankone.web.server.schemas.bodies import with_settings
+
+# What the answer has beyond the fields of the class, or says more exactly.
+_MORE: dict[type, dict[str, Any]] = {
+    Alarm: {"what": Literal["change", "misfit"], "did": Literal["restart", "test-all", "warn"]},
+    Outcome: {"status": Literal["learned", "held", "late", "void"]},
+    Plan: {"meaning": str, "sentence": str},
+    Report: {"basis": Literal["any", "steady"], "headline": str, "sentence": str},
+    SegmentsReport: {"answer": Literal["depends", "same", "open", "unknown"], "sentence": str},
+    Span: {"beyond": float | None},
+    Token: {"valid": bool},
+}
+_SECRET: dict[type, tuple[str, ...]] = {Token: ("digest",)}
+_IF_ANY = {Outcome: ("note",), Report: ("segments",)}  # fields that are left out where there is nothing to say
+
+
+@functools.cache
+def answer_of(kind: type) -> Any:
+    """Return the model of an answer with the fields of a class; also a decorator of a class that is nothing else."""
+    comments = _comments(kind)
+    fields: dict[str, Any] = {}
+    for name, hint in (get_type_hints(kind) | _MORE.get(kind, {})).items():
+        if name not in _SECRET.get(kind, ()):
+            default = None if name in _IF_ANY.get(kind, ()) else ...
+            fields[name] = (_in_json(hint), Field(default, description=comments.get(name)))
+    return create_model(kind.__name__, __doc__=inspect.getdoc(kind), **fields)
+
+
+def _in_json(hint: Any) -> Any:
+    """Return a type as JSON has it: classes as models, tuples of any length as lists."""
+    parts = get_args(hint)
+    if isinstance(hint, UnionType):
+        return functools.reduce(operator.or_, map(_in_json, parts))
+    if get_origin(hint) is list or (get_origin(hint) is tuple and parts[-1] is ...):
+        item: Any = _in_json(parts[0])
+        return list[item]
+    return answer_of(hint) if dataclasses.is_dataclass(hint) or hasattr(hint, "_fields") else hint
+
+
+def _comments(kind: type) -> dict[str, str | None]:
+    """Return what stands beside each field of a class in its source, in the words of JSON."""
+    comments: dict[str, str | None] = {}
+    for source in [inspect.getsource(base) for base in kind.__mro__ if "__annotations__" in vars(base)]:
+        lines = source.splitlines()
+        for field in ast.walk(ast.parse(source)):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and field.end_lineno:
+                beside = [lines[field.end_lineno - 1].partition("  # ")[2]]
+                beside += itertools.takewhile(lambda line: line.startswith("    # "), lines[field.end_lineno :])
+                text = " ".join(line.removeprefix("    # ") for line in beside)
+                for python, json in (("None:", "null:"), ("True:", "true:"), ("False:", "false:")):
+                    text = text.replace(python, json)
+                comments[field.target.id] = text or None
+    return comments
+
+
+@answer_of
+class Decisions:
+    """The decisions asked for."""
+
+    decisions: list[Decision]
+
+
+@answer_of
+class Visited:
+    """What a visitor of a page is to see."""
+
+    decisions: list[Decision]
+    repeated: bool  # the visitor asked before and got this then: it may have been shown
+
+
+class _Explanation:
+    detail: str  # what was expected, what came, what to do
+    expected: str
+    got: str
+    do: str
+
+
+@answer_of
+class ProblemAnswer(_Explanation):
+    """An error: in one sentence, in its three parts, and for programs."""
+
+    type: str
+    title: str
+    status: int
+    code: str  # the kind of error, for programs
+
+
+@answer_of
+class Outcomes:
+    """For each outcome told, in the same order, what became of it or why it was refused."""
+
+    outcomes: list[Outcome | ProblemAnswer]
+
+
+@answer_of
+class _Experiment:
+    """An experiment and its settings."""
+
+    name: str
+    policy: str
+    policy_known: bool  # False: the service has not imported it; nothing can be asked or told
+    factors: dict[str, list[str]]  # living levels by factor
+    exploring: float  # share of decisions that explore now
+    decisions: int
+    clicks: int
+    open: int
+    stopped: str | None
+    shown: dict[str, str] | None  # by factor, what every visitor sees since it was stopped; None: it runs
+    eras: list[str]
+
+
+ExperimentAnswer = with_settings("ExperimentAnswer", _Experiment, BaseModel, hidden=("seed", "policy"))
+
+
+@answer_of
+class DamagedAnswer(_Explanation):
+    """An experiment whose journal cannot be read, and why."""
+
+    name: str
+
+
+@answer_of
+class Experiments:
+    """The experiments that the token may read, and those that nobody can read."""
+
+    experiments: list[ExperimentAnswer]  # type: ignore[valid-type]
+    damaged: list[DamagedAnswer]
+
+
+@answer_of
+class ViewAnswer:
+    """What the page shows: the report, the busiest combinations and the course of time. It may be seconds old."""
+
+    report: Report
+    heat: dict[str, Any] | None  # counts of two factors: a list for each of the `levels` of the first; None: not two
+    combinations: dict[str, Any] | None  # the busiest of other than two factors: numbers of levels, decisions,
+    # outcomes, clicks; how many there are, and how many were shown
+    timeline: dict[str, Any]
+    stage: int | None
+    left: dict[str, list[str]] | None  # by factor, levels that the policy has not eliminated; None: it eliminates none
+    click_rate: float | None
+    uniform_rate: float | None  # click rate had all combinations been shown equally often; None: few outcomes of one
+    simulated: int  # decisions that a simulated audience asked for
+
+
+@answer_of
+class Changes:
+    """Who has changed what in an experiment, oldest first."""
+
+    changes: list[Change]
+
+
+def _number(name: str, field: str, about: str) -> Any:
+    return create_model(name, __doc__=about, **{field: (int, ...)})  # type: ignore[call-overload]
+
+
+Excluded = _number("Excluded", "excluded", "How many outcomes no longer count.")
+Voided = _number("Voided", "voided", "How many decisions were closed.")
+LevelNumber = _number("LevelNumber", "number", "The number of a level that came or went.")
+
+
+@answer_of
+class NewTokenAnswer:
+    """A token, to be seen this once."""
+
+    id: str
+    token: str
+
+
+@answer_of
+class Tokens:
+    """Tokens, oldest first."""
+
+    tokens: list[Token]
+
+
+@answer_of
+class Whoami:
+    """What a caller may do."""
+
+    id: str | None  # of the token; None: none is needed on this machine
+    scopes: list[str]
+    experiment: str  # *: all of them
+
+
+@answer_of
+class Health:
+    """The service answers, and so does its database."""
+
+    status: Literal["ok"]
+    version: str
