@@ -101,10 +101,7 @@ def analyse(
 
 
 def _counts(
-    data: Any,
-    experiment: str | None,
-    read: Callable[[str | os.PathLike[str]], FactorCounts],
-    named: Mapping[str, Any],
+    data: Any, experiment: str | None, read: Callable[[str | os.PathLike[str]], FactorCounts], named: Mapping[str, Any]
 ) -> FactorCounts:
     if isinstance(data, str | os.PathLike):
         from rankone.live.storage.is_database import is_database
@@ -262,10 +259,15 @@ def _combinations(
     return pl.DataFrame(
         names
         | {
-            "shown": counts.shown, "clicked": counts.clicked, "rate": counts.clicked / counts.shown, **by_day,
-            "fitted": rates, "shrunken": shrunken, "deviation": np.sign(observed - rates) * np.sqrt(own),
+            "shown": counts.shown,
+            "clicked": counts.clicked,
+            "rate": counts.clicked / counts.shown,
+            **by_day,
+            "fitted": rates,
+            "shrunken": shrunken,
+            "deviation": np.sign(observed - rates) * np.sqrt(own),
         }
-    ).sort("fitted", descending=True, maintain_order=True)  # fmt: skip
+    ).sort("fitted", descending=True, maintain_order=True)
 
 
 def _winner(
@@ -278,7 +280,9 @@ def _winner(
         for factor, names, number in zip(counts.factors, counts.levels, counts.cells[place], strict=True)
     }
     return RawWinner(
-        levels, int(counts.shown[place]), int(counts.clicked[place]),
+        levels,
+        int(counts.shown[place]),
+        int(counts.clicked[place]),
         whole_rate(settled.shown, settled.clicked, place, intervals.of_combination(place), doubt),
         float(shrunken[place]),
-    )  # fmt: skip
+    )

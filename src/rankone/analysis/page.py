@@ -38,8 +38,10 @@ def analysis_html(result: Analysis) -> str:
                 sentence=result.sentence,
                 remarks=remarks,
                 settings={
-                    "impressions": int(result.counts.shown.sum()), "clicks": int(result.counts.clicked.sum()),
-                    "factors": list(result.counts.factors), "confidence": result.confidence,
+                    "impressions": int(result.counts.shown.sum()),
+                    "clicks": int(result.counts.clicked.sum()),
+                    "factors": list(result.counts.factors),
+                    "confidence": result.confidence,
                     "dispersion": result.dispersion.value,
                 },
                 about=made_with(),
@@ -50,7 +52,7 @@ def analysis_html(result: Analysis) -> str:
                 warning=" ".join([*wording.mismatch(result), *wording.adaptive(result), *wording.few_data(result)]),
             )
         ]
-    )  # fmt: skip
+    )
 
 
 def _recipe(result: Analysis) -> str:

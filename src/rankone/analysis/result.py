@@ -128,8 +128,11 @@ class Analysis(Shown):
             "levels": _plain(self.levels),
             "combinations": _plain(self.combinations),
             "observed_winner": {
-                "levels": self.winner.levels, "shown": self.winner.shown, "clicked": self.winner.clicked,
-                **_interval(self.winner.rate), "shrunken": self.winner.shrunken,
+                "levels": self.winner.levels,
+                "shown": self.winner.shown,
+                "clicked": self.winner.clicked,
+                **_interval(self.winner.rate),
+                "shrunken": self.winner.shrunken,
             },
             "control": self.control,
             "best_to_control": self.against_control and _interval(self.against_control, "ratio"),
@@ -147,7 +150,7 @@ class Analysis(Shown):
             "conditions": [wording.assumes(self), *wording.conditions(self), *wording.adaptive(self)],
             "columns": None if counts.columns is None else counts.columns.to_dict(),
             "notes": list(counts.notes),
-        }  # fmt: skip
+        }
 
     def chart(self) -> Chart:
         """Draw every level's ratio to the best one of its factor, with intervals."""

@@ -305,16 +305,18 @@ def level_columns(result: Analysis) -> pl.DataFrame:
     """Return the table of levels for people."""
     interval = pl.format("{} to {}", _short("low"), _short("high"))
     columns = [
-        pl.col("factor"), pl.col("level"), pl.col("shown"), pl.col("clicked"),
-        pl.col("rate").map_elements(percent, pl.String), _finite("fitted"),
-        _finite("ratio").alias("ratio to best"), interval.alias("interval"),
-    ]  # fmt: skip
+        pl.col("factor"),
+        pl.col("level"),
+        pl.col("shown"),
+        pl.col("clicked"),
+        pl.col("rate").map_elements(percent, pl.String),
+        _finite("fitted"),
+        _finite("ratio").alias("ratio to best"),
+        interval.alias("interval"),
+    ]
     if result.control is not None:
         against = pl.format("{} to {}", _short("control_low"), _short("control_high"))
-        columns += [
-            _finite("control_ratio").alias("ratio to control"),
-            against.alias("control interval"),
-        ]
+        columns += [_finite("control_ratio").alias("ratio to control"), against.alias("control interval")]
     return result.levels.select(columns)
 
 

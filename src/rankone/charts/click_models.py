@@ -34,10 +34,16 @@ def click_model_chart(attraction: pl.DataFrame, examination: pl.DataFrame, queri
     known = "low" in by_place.columns
     label = "examination, 95 % interval" if known else "examination probability"
     right = _lines(by_place, shown, "position", "examination", "position", label, True)
-    bars = alt.Chart(alt.InlineData(by_place.to_dicts())).mark_rule(opacity=0.5).encode(
-        x=_places(by_place, "position", "position"), y=alt.Y("low:Q", title=label), y2="high:Q",
-        color=_colour(shown),
-    )  # fmt: skip
+    bars = (
+        alt.Chart(alt.InlineData(by_place.to_dicts()))
+        .mark_rule(opacity=0.5)
+        .encode(
+            x=_places(by_place, "position", "position"),
+            y=alt.Y("low:Q", title=label),
+            y2="high:Q",
+            color=_colour(shown),
+        )
+    )
     panels = [
         panel.properties(width=280, height=240, title=title)
         for panel, title in (
@@ -76,7 +82,7 @@ def _lines(table: pl.DataFrame, names: Sequence[str], x: str, y: str, x_title: s
         x=_places(table, x, x_title) if points else alt.X(f"{x}:Q", title=x_title, axis=alt.Axis(format="d")),
         y=alt.Y(f"{y}:Q", title=y_title, scale=alt.Scale(domain=[0, 1])),
         color=_colour(names),
-    )  # fmt: skip
+    )
     dash = alt.StrokeDash(
         "query:N", scale=alt.Scale(domain=list(names), range=DASHES[: len(names)]), title="query", sort=None
     )

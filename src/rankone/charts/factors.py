@@ -71,9 +71,11 @@ def _fewer_times(traffic: pl.DataFrame) -> pl.DataFrame:
         end=pl.col("step").max().over(pl.col("place") // every), joined=pl.col("place") // every
     )
     shown = traffic.join(before, on="step", maintain_order="left")
-    return shown.group_by("policy", "level", "end", maintain_order=True).agg(
-        share=(pl.col("share") * pl.col("length")).sum() / pl.col("length").sum()
-    ).rename({"end": "step"})  # fmt: skip
+    return (
+        shown.group_by("policy", "level", "end", maintain_order=True)
+        .agg(share=(pl.col("share") * pl.col("length")).sum() / pl.col("length").sum())
+        .rename({"end": "step"})
+    )
 
 
 def _fewer_levels(levels: pl.DataFrame, traffic: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -90,9 +92,11 @@ def _fewer_levels(levels: pl.DataFrame, traffic: pl.DataFrame) -> tuple[pl.DataF
 
 
 def _ratios(levels: pl.DataFrame, factor: str, marks: _Marks) -> Any:
-    text = pl.when(pl.col("ratio").is_null()).then(pl.lit("not with the best")).otherwise(
-        pl.format("{} %", (100 * pl.col("ratio")).round(0).cast(pl.Int64))
-    )  # fmt: skip
+    text = (
+        pl.when(pl.col("ratio").is_null())
+        .then(pl.lit("not with the best"))
+        .otherwise(pl.format("{} %", (100 * pl.col("ratio")).round(0).cast(pl.Int64)))
+    )
     shown = levels.with_columns(text=text, at=pl.col("ratio").fill_null(0.0), zero=pl.lit(0.0))
     base = alt.Chart(alt.InlineData(shown.to_dicts())).encode(
         y=alt.Y("level:N", sort=marks.names, title=None, axis=alt.Axis(labelLimit=150, domain=False, ticks=False)),
@@ -126,5 +130,5 @@ def _shares(traffic: pl.DataFrame, policy: str, marks: _Marks) -> Any:
         y2="high:Q",
         color=alt.Color("level:N", scale=marks.colours, legend=None),
         tooltip=["level:N", "step:Q", alt.Tooltip("share:Q", format=".1%")],
-    )  # fmt: skip
+    )
     return area.properties(width=_WIDTH, height=marks.height, title=alt.TitleParams(policy, frame="group"))

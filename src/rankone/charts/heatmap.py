@@ -83,10 +83,7 @@ def residual_chart(cells: pl.DataFrame, title: str) -> Chart:
         tooltip=["row:N", "col:N", "outcomes:Q", "clicks:Q", "rate:Q", "rank_one_rate:Q", "deviation:Q"],
     )
     scale = alt.Scale(
-        domain=[-_STRONG, 0.0, _STRONG],
-        range=["#0072b2", "#ffffff", "#d55e00"],
-        clamp=True,
-        interpolate="rgb",
+        domain=[-_STRONG, 0.0, _STRONG], range=["#0072b2", "#ffffff", "#d55e00"], clamp=True, interpolate="rgb"
     )
     rects = base.mark_rect(stroke="#ddd").encode(color=alt.Color("deviation:Q", scale=scale, title="standard errors"))
     texts = base.mark_text(fontSize=11).encode(

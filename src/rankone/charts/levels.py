@@ -28,10 +28,15 @@ def level_chart(levels: pl.DataFrame, title: str, subtitle: str) -> Chart:
     left = max(_LEFT_OF, min(0.5, min(levels["low"].to_list()) * 0.9))
     panels = []
     for (factor,), part in levels.group_by("factor", maintain_order=True):
-        shown = part.sort(pl.col("ratio").fill_nan(None), descending=True, nulls_last=True).head(_MOST).with_columns(
-            pl.col("low").clip(left), pl.col("ratio").fill_nan(None).clip(left),
-            state=pl.when(pl.col("high") < 1.0).then(pl.lit(_STATES[1])).otherwise(pl.lit(_STATES[0])),
-        )  # fmt: skip
+        shown = (
+            part.sort(pl.col("ratio").fill_nan(None), descending=True, nulls_last=True)
+            .head(_MOST)
+            .with_columns(
+                pl.col("low").clip(left),
+                pl.col("ratio").fill_nan(None).clip(left),
+                state=pl.when(pl.col("high") < 1.0).then(pl.lit(_STATES[1])).otherwise(pl.lit(_STATES[0])),
+            )
+        )
         more = f" (the first {_MOST} of {part.height})" if part.height > _MOST else ""
         panels.append(_panel(shown, f"{factor}{more}", left))
     lines = textwrap.wrap(title, _LONGEST)
@@ -43,10 +48,12 @@ def _panel(shown: pl.DataFrame, title: str, left: float) -> Any:
     base = alt.Chart(alt.InlineData(shown.to_dicts())).encode(
         y=alt.Y("level:N", sort=shown["level"].to_list(), title=None, axis=alt.Axis(labelLimit=220)),
         color=alt.Color(
-            "state:N", title=None, scale=alt.Scale(domain=list(_STATES), range=[COLOURS[0], "#888888"]),
+            "state:N",
+            title=None,
+            scale=alt.Scale(domain=list(_STATES), range=[COLOURS[0], "#888888"]),
             legend=alt.Legend(orient="top"),
         ),
-    )  # fmt: skip
+    )
     ticks = [tick for tick in (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0) if tick >= left]
     axis = alt.Axis(values=ticks, format=".0%")
     bars = base.mark_rule(strokeWidth=3).encode(

@@ -32,9 +32,12 @@ def filled(template: Path, **values: Any) -> Markup:
     from markupsafe import Markup
 
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
         keep_trailing_newline=True,
-    )  # fmt: skip
+    )
     text = template.read_text(encoding="utf-8")
     return Markup(environment.from_string(text).render(values))  # noqa: S704 - just escaped
 
@@ -52,9 +55,14 @@ def whole_page(title: str, body: Markup, style: str, scripts: Sequence[str], dat
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:"
     page = filled(
-        _PAGE, policy=policy, title=title, style=LOOK.read_text() + style, body=body, data=as_data(data),
+        _PAGE,
+        policy=policy,
+        title=title,
+        style=LOOK.read_text() + style,
+        body=body,
+        data=as_data(data),
         scripts=scripts,
-    )  # fmt: skip
+    )
     return str(page)
 
 

@@ -10,16 +10,25 @@ import polars as pl
 from rankone.charts.chart import COLOURS, DASHES, SHAPES, Chart, log_lines, round_numbers, short_axis
 
 _TITLES = {
-    "lines": "rows + columns, K + L", "pairs": "pairs, K L", "min_gap": "smallest gap", "horizon": "decisions",
-    "delay": "mean delay (decisions)", "batch": "batch size (decisions)",
-}  # fmt: skip
+    "lines": "rows + columns, K + L",
+    "pairs": "pairs, K L",
+    "min_gap": "smallest gap",
+    "horizon": "decisions",
+    "delay": "mean delay (decisions)",
+    "batch": "batch size (decisions)",
+}
 _MOST_TICKS = 12
 
 
 def parameter_chart(
-    table: pl.DataFrame, x: str, exponents: pl.DataFrame, *, log: bool = True, title: str = "",
+    table: pl.DataFrame,
+    x: str,
+    exponents: pl.DataFrame,
+    *,
+    log: bool = True,
+    title: str = "",
     theory: float | None = None,
-) -> Chart:  # fmt: skip
+) -> Chart:
     """Draw regret_mean with two standard errors against the column x.
 
     Args:
@@ -45,11 +54,14 @@ def parameter_chart(
         labels |= {name: f"{name}: exponent {exponent:.2f} ± {se:.2f}" for name, exponent, se in fitted}
     error = 2 * pl.col("regret_se").fill_null(0.0)
     shown = table.select(
-        "panel", "cut_off", x=pl.col(x).cast(pl.Float64), label=pl.col("policy_text").replace_strict(labels),
+        "panel",
+        "cut_off",
+        x=pl.col(x).cast(pl.Float64),
+        label=pl.col("policy_text").replace_strict(labels),
         mean="regret_mean",
         low=pl.max_horizontal(pl.col("regret_mean") - error, pl.col("regret_mean") * (0.01 if log else 0.0)),
         high=pl.col("regret_mean") + error,
-    ).filter(pl.col("mean") > (0.0 if log else -1.0))  # fmt: skip
+    ).filter(pl.col("mean") > (0.0 if log else -1.0))
     names, promise = list(labels.values()), []
     colours, dashes, shapes = ((values * 9)[: len(names)] for values in (COLOURS, DASHES, SHAPES))
     if powers and theory is not None:
@@ -74,11 +86,18 @@ def parameter_chart(
         base = alt.Chart(alt.InlineData(shown.filter(pl.col("panel") == name).to_dicts()))
         line = base.mark_line(strokeWidth=2).encode(x=across, y=up, color=colour, strokeDash=dash)
         bars = base.mark_rule().encode(x=across, y=alt.Y("low:Q", title="cumulative regret"), y2="high:Q", color=colour)
-        marks = base.transform_filter("isValid(datum.low)").mark_point(size=60, filled=True).encode(
-            x=across, y=up, color=colour, shape=shape,
-            opacity=alt.condition("datum.cut_off", alt.value(0.35), alt.value(1.0)),
-            tooltip=["label:N", "x:Q", "mean:Q", "low:Q", "high:Q", "cut_off:N"],
-        )  # fmt: skip
+        marks = (
+            base.transform_filter("isValid(datum.low)")
+            .mark_point(size=60, filled=True)
+            .encode(
+                x=across,
+                y=up,
+                color=colour,
+                shape=shape,
+                opacity=alt.condition("datum.cut_off", alt.value(0.35), alt.value(1.0)),
+                tooltip=["label:N", "x:Q", "mean:Q", "low:Q", "high:Q", "cut_off:N"],
+            )
+        )
         return alt.layer(line, bars, marks).properties(width=400, height=300, title=name)
 
     grid = alt.concat(*(panel(name) for name in panels), columns=2)

@@ -18,9 +18,14 @@ _WORTH_A_LOOK = 1.0  # lost clicks: up to here policies differ by chance alone, 
 
 
 def regret_chart(
-    table: pl.DataFrame, bound_constants: Mapping[str, float], *, log_steps: bool = False, log_regret: bool = False,
-    columns: int = 3, titles: Mapping[str, str] | None = None,
-) -> Chart:  # fmt: skip
+    table: pl.DataFrame,
+    bound_constants: Mapping[str, float],
+    *,
+    log_steps: bool = False,
+    log_regret: bool = False,
+    columns: int = 3,
+    titles: Mapping[str, str] | None = None,
+) -> Chart:
     """Draw a study's long table (problem, policy, run, step, regret).
 
     Args:
@@ -68,13 +73,17 @@ def regret_chart(
         base = alt.Chart(alt.InlineData(shown.to_dicts()))
         band = base.mark_area(opacity=0.18).encode(x=x, y="low:Q", y2="high:Q", color=colour)
         line = base.mark_line(strokeWidth=2).encode(
-            x=x, y=y, color=colour,
+            x=x,
+            y=y,
+            color=colour,
             strokeDash=alt.StrokeDash("policy:N", scale=dashes, title=None, sort=names),
             tooltip=["policy:N", "step:Q", "mean:Q", "se:Q", "runs:Q"],
-        )  # fmt: skip
-        marks = base.transform_filter("datum.marked").mark_point(filled=True, size=45).encode(
-            x=x, y=y, color=colour, shape=alt.Shape("policy:N", scale=shapes, title=None, sort=names)
-        )  # fmt: skip
+        )
+        marks = (
+            base.transform_filter("datum.marked")
+            .mark_point(filled=True, size=45)
+            .encode(x=x, y=y, color=colour, shape=alt.Shape("policy:N", scale=shapes, title=None, sort=names))
+        )
         return alt.layer(band, line, marks).properties(title=(titles or {}).get(name, name), width=330, height=270)
 
     grid = alt.concat(*(panel(name) for name in problems), columns=columns, title=_about(curves))
@@ -164,11 +173,18 @@ def bounds_chart(table: pl.DataFrame) -> Chart:
     rule = span.mark_rule(color="#bbb").encode(
         x=alt.X("lower_bound:Q", title="cumulative regret"), x2="upper_bound:Q", y=y
     )
-    points = alt.Chart(alt.InlineData(long.to_dicts())).mark_point(filled=True, size=90).encode(
-        x=x, y=y,
-        shape=alt.Shape("what:N", title=None, scale=alt.Scale(domain=order, range=SHAPES[:3])),
-        color=alt.Color("what:N", title=None, scale=alt.Scale(domain=order, range=["#009e73", "#000000", "#d55e00"])),
-    )  # fmt: skip
+    points = (
+        alt.Chart(alt.InlineData(long.to_dicts()))
+        .mark_point(filled=True, size=90)
+        .encode(
+            x=x,
+            y=y,
+            shape=alt.Shape("what:N", title=None, scale=alt.Scale(domain=order, range=SHAPES[:3])),
+            color=alt.Color(
+                "what:N", title=None, scale=alt.Scale(domain=order, range=["#009e73", "#000000", "#d55e00"])
+            ),
+        )
+    )
     return Chart(alt.layer(rule, points).properties(width=460, height=28 * table.height))
 
 

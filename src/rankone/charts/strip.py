@@ -78,8 +78,7 @@ def _estimates(levels: pl.DataFrame, width: int, first: bool) -> Any:
     x = alt.Scale(domain=[0, 1])
     colour = alt.Color("state:N", scale=alt.Scale(domain=[_IN, _OUT], range=["#000000", "#999999"]), legend=None)
     base = alt.Chart(alt.InlineData(shown.to_dicts())).encode(
-        y=alt.Y("name:N", sort=order, axis=_names(first)),
-        color=colour,
+        y=alt.Y("name:N", sort=order, axis=_names(first)), color=colour
     )
     bars = base.mark_rule(strokeWidth=3).encode(
         x=alt.X("low:Q" if bounded else "mean:Q", scale=x, title=None, axis=alt.Axis(values=[0, 0.5, 1])),

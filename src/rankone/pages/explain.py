@@ -38,10 +38,12 @@ _STRIP = 5  # moments in the strip
 def example() -> RankOne:
     """Return the problem that is explained when none is given: four headlines, three pictures."""
     return RankOne(
-        [0.85, 0.6, 0.35, 0.05], [0.8, 0.5, 0.1],
+        [0.85, 0.6, 0.35, 0.05],
+        [0.8, 0.5, 0.1],
         row_names=["headline A", "headline B", "headline C", "headline D"],
-        col_names=["image 1", "image 2", "image 3"], name="headlines and images",
-    )  # fmt: skip
+        col_names=["image 1", "image 2", "image 3"],
+        name="headlines and images",
+    )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -86,10 +88,13 @@ class Explanation(Shown):
     def _filled(self, template: str, title: str, sizes: str, **more: Any) -> Markup:
         """Return the body of the page."""
         return filled(
-            _HERE / template, title=title, about=(type(self.policy).__doc__ or "").strip().partition("\n")[0],
+            _HERE / template,
+            title=title,
+            about=(type(self.policy).__doc__ or "").strip().partition("\n")[0],
             run=f"{self.problem.name}: {sizes} · {amount(self.horizon, self.unit)} · seed {self.seed}",
-            again=self.again, **more,
-        )  # fmt: skip
+            again=self.again,
+            **more,
+        )
 
     def _static_page(self, template: str, title: str, sizes: str, **more: Any) -> str:
         """Return a page of tables with the picture in it."""
@@ -136,10 +141,14 @@ class PairExplanation(Explanation):
         body = self._filled("explain.html", title, sizes(self.problem, ", "), idea=idea_of_it, story=story)
         style, script = ((_HERE / f"explain.{kind}").read_text() for kind in ("css", "js"))
         data = {
-            "rows": self.problem.row_names, "cols": self.problem.col_names, "horizon": self.horizon,
-            "aboutLevels": self.about_levels, "interval": self.interval, "scoredBy": self.scored_by,
+            "rows": self.problem.row_names,
+            "cols": self.problem.col_names,
+            "horizon": self.horizon,
+            "aboutLevels": self.about_levels,
+            "interval": self.interval,
+            "scoredBy": self.scored_by,
             "frames": [_plain(frame) for frame in self.frames],
-        }  # fmt: skip
+        }
         return whole_page(title, body, style, [script], data)
 
     def chart(self) -> Chart:
@@ -232,10 +241,16 @@ def explain(
     frames = recorder.play()
     named = [] if problem is None else None if text is None else ["--problem", text]
     return PairExplanation(
-        policy=player, problem=world, horizon=horizon, seed=seed, frames=frames, about_levels=recorder.about_levels,
-        interval=recorder.interval, scored_by=recorder.scored_by,
+        policy=player,
+        problem=world,
+        horizon=horizon,
+        seed=seed,
+        frames=frames,
+        about_levels=recorder.about_levels,
+        interval=recorder.interval,
+        scored_by=recorder.scored_by,
         again=made_again(player, world, horizon, seed, named),
-    )  # fmt: skip
+    )
 
 
 def _left(frame: Frame) -> int:

@@ -70,9 +70,13 @@ class FactorExplanation(Explanation):
         told = [frame for frame in self.frames if frame.kind in ("stretch", "end")]
         tables = [self._table(frame, before) for before, frame in pairwise([self.frames[0], *told])]
         return self._static_page(
-            "explain_factors.html", f"{self.policy.name}, factor by factor", _sizes(self.problem),
-            story=[frame.text for frame in self.frames], tables=tables, some=self._some(),
-        )  # fmt: skip
+            "explain_factors.html",
+            f"{self.policy.name}, factor by factor",
+            _sizes(self.problem),
+            story=[frame.text for frame in self.frames],
+            tables=tables,
+            some=self._some(),
+        )
 
     def _some(self) -> str:
         """Say where the page shows only some of the levels."""
@@ -105,9 +109,14 @@ def explain_factors(policy: Policy, problem: Product, horizon: int, seed: int, t
     recorder = _Recorder(policy.with_horizon(horizon).for_problem(*problem.best_decision()), problem, horizon, seed)
     recorder.play()
     return FactorExplanation(
-        policy=policy, problem=problem, horizon=horizon, seed=seed, frames=recorder.frames, traffic=recorder.traffic(),
+        policy=policy,
+        problem=problem,
+        horizon=horizon,
+        seed=seed,
+        frames=recorder.frames,
+        traffic=recorder.traffic(),
         again=made_again(policy, problem, horizon, seed, None if text is None else ["--problem", text]),
-    )  # fmt: skip
+    )
 
 
 def _answer(world: Any, shown: Any, outcome: Any, rng: Any) -> float:
@@ -175,10 +184,16 @@ class _Recorder:
     def _keep(self, kind: str, text: str) -> None:
         self.frames.append(
             FactorMoment(
-                self._step, kind, text, self._shown.copy(), self._clicks.copy(), self._regret, self._leader(),
+                self._step,
+                kind,
+                text,
+                self._shown.copy(),
+                self._clicks.copy(),
+                self._regret,
+                self._leader(),
                 self._left(),
             )
-        )  # fmt: skip
+        )
 
     def _leader(self) -> Combination | None:
         state = self.agent.state

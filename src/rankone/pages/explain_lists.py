@@ -62,9 +62,11 @@ class ListExplanation(Explanation):
         """Return what is known of each item, the best by what the policy goes by first."""
         shown, clicks = moment.shown.sum(axis=1), moment.clicks.sum(axis=1)
         found = {
-            "item": list(self.problem.item_names), "attraction (unknown to it)": self.problem.attraction.tolist(),
-            "shown": shown.tolist(), "clicks": clicks.tolist(),
-        }  # fmt: skip
+            "item": list(self.problem.item_names),
+            "attraction (unknown to it)": self.problem.attraction.tolist(),
+            "shown": shown.tolist(),
+            "clicks": clicks.tolist(),
+        }
         if moment.belief is not None:
             score = moment.belief.high if moment.belief.score is None else moment.belief.score
             found |= {"looked at": moment.belief.pulls.tolist(), moment.belief.scored_by: score.tolist()}
@@ -92,8 +94,9 @@ class ListExplanation(Explanation):
             for position, title in enumerate(positions):
                 rate = moment.clicks[:, position].sum() / max(1, moment.shown[:, position].sum())
                 value = rate if moment.examination is None else moment.examination[position]
-                levels.append({**at, "side": "col", "name": title, "mean": float(value), "low": None, "high": None,
-                               "left": True})  # fmt: skip
+                levels.append(
+                    {**at, "side": "col", "name": title, "mean": float(value), "low": None, "high": None, "left": True}
+                )
             before, last = moment.shown, moment.step
         belief = self.frames[-1].belief
         by = f"click rate of each item and {belief.scored_by}" if belief is not None else "click rate of each item"
@@ -121,9 +124,12 @@ def explain_lists(policy: Policy, problem: Problem, horizon: int, seed: int) -> 
     if problem.shape[0] > MOST_ITEMS or not steady(problem.start()):
         got = f"{problem.shape[0]} items"
         raise InputError(f"at most {MOST_ITEMS} items to explain", got, "choose a smaller problem")
-    agent = policy.with_horizon(horizon).with_known(problem.known()).for_problem(*problem.best_decision() or ()).agent(
-        *problem.shape, seed=seed
-    )  # fmt: skip
+    agent = (
+        policy.with_horizon(horizon)
+        .with_known(problem.known())
+        .for_problem(*problem.best_decision() or ())
+        .agent(*problem.shape, seed=seed)
+    )
     world, rng = problem.start(), generator(seed, "visitors")
     answer = compiled(_answer, type(world).__module__)
     shown, clicks = np.zeros((2, *problem.shape), np.int64)

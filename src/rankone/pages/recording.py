@@ -194,11 +194,22 @@ class Recorder:
         rows, cols = self._of_levels(counted) if self.about_levels else self._of_cross(counted, leader or (0, 0))
         self.frames.append(
             Frame(
-                self._step, kind, text, None if standing is None else standing.stage, pair,
-                clicked if pair else None, sweeps if pair else None, leader, self._regret,
-                self._shown.copy(), self._clicks.copy(), self._left(counted), rows, cols,
+                self._step,
+                kind,
+                text,
+                None if standing is None else standing.stage,
+                pair,
+                clicked if pair else None,
+                sweeps if pair else None,
+                leader,
+                self._regret,
+                self._shown.copy(),
+                self._clicks.copy(),
+                self._left(counted),
+                rows,
+                cols,
             )
-        )  # fmt: skip
+        )
 
     def _leader(self, seen: View) -> tuple[int, int] | None:
         """Return who leads: by the policy's own word, or by the best mean among those who are left."""
@@ -256,9 +267,14 @@ def _estimate(seen: View, place: int, truth: float | None) -> Estimate:
         return float(np.clip(values[place], low, high))
 
     return Estimate(
-        int(seen.pulls[place]), int(seen.clicks[place]), number(seen.low, 0.0, 1.0), number(seen.high, 0.0, 1.0),
-        number(seen.score, -1e9, 1e9), bool(seen.left[place]), truth,
-    )  # fmt: skip
+        int(seen.pulls[place]),
+        int(seen.clicks[place]),
+        number(seen.low, 0.0, 1.0),
+        number(seen.high, 0.0, 1.0),
+        number(seen.score, -1e9, 1e9),
+        bool(seen.left[place]),
+        truth,
+    )
 
 
 def _same(was: Race, now: Race) -> bool:

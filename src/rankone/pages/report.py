@@ -76,11 +76,17 @@ def report_html(parts: list[Part]) -> str:
     charts = [specs for part in parts for specs in part.charts.values()]  # the script draws them by their place
     title = parts[0].title if len(parts) == 1 else f"{len(parts)} results"
     body = filled(
-        _HERE / "report.html", version=__version__, parts=parts, packages=_packages,
-        needs_problems=lambda part: any("problems.json" in text for text in part.code.values()), origins=_origins,
+        _HERE / "report.html",
+        version=__version__,
+        parts=parts,
+        packages=_packages,
+        needs_problems=lambda part: any("problems.json" in text for text in part.code.values()),
+        origins=_origins,
         base64=lambda text: base64.b64encode(text.encode()).decode(),
-        file_name=lambda name: re.sub(r"[^\w. -]+", "-", name), cell_text=cell_text, said=_said,
-    )  # fmt: skip
+        file_name=lambda name: re.sub(r"[^\w. -]+", "-", name),
+        cell_text=cell_text,
+        said=_said,
+    )
     style, script = ((_HERE / f"report.{kind}").read_text() for kind in ("css", "js"))
     library = make_bundle().read_text(encoding="utf-8").replace("</script", "<\\/script")
     return whole_page(f"{title} · rankone", body, style, [library, script], charts)

@@ -71,8 +71,11 @@ def study_part(directory: Path) -> Part:
         title=_meeting(len(study.policies), len(study.problems)),
         sentence=_least_regret(summary, study.horizon),
         settings={
-            "horizon": study.horizon, "runs of each policy on each problem": about["runs"], "seed": about["seed"],
-            "feedback": feedback, "checkpoints": len(study.checkpoints),
+            "horizon": study.horizon,
+            "runs of each policy on each problem": about["runs"],
+            "seed": about["seed"],
+            "feedback": feedback,
+            "checkpoints": len(study.checkpoints),
         },
         about=about,
         charts={
@@ -89,7 +92,7 @@ def study_part(directory: Path) -> Part:
         },
         warning=" ".join(warnings),
         remarks=remarks,
-    )  # fmt: skip
+    )
 
 
 def _factor_charts(study: Study) -> tuple[dict[str, Any], list[str]]:
@@ -117,8 +120,15 @@ def _factor_charts(study: Study) -> tuple[dict[str, Any], list[str]]:
 def sweep_part(directory: Path) -> Part:
     """Tell a sweep that `Sweep.save` wrote."""
     about, found = read_about(directory, "sweep"), Sweep.load(directory)
-    shown = [*dict.fromkeys([*found.grid, found.x, "policy"]), "runs", "regret_mean", "regret_se", "regret_median",
-             "sync_points", "cut_off"]  # fmt: skip
+    shown = [
+        *dict.fromkeys([*found.grid, found.x, "policy"]),
+        "runs",
+        "regret_mean",
+        "regret_se",
+        "regret_median",
+        "sync_points",
+        "cut_off",
+    ]
     exponents = found.exponents()
     told = [
         f"{row['policy']}{' (' + row['panel'] + ')' if row['panel'] else ''} {row['exponent']:.2f} ± {row['se']:.2f}"
@@ -182,8 +192,11 @@ def reproduction_part(directory: Path) -> Part:
 
 # In the order in which they are looked for: the directory of a reproduced figure may hold its study too.
 KINDS: dict[str, Callable[[Path], Part]] = {
-    "reproduction": reproduction_part, "arena": arena_part, "sweep": sweep_part, "study": study_part,
-}  # fmt: skip
+    "reproduction": reproduction_part,
+    "arena": arena_part,
+    "sweep": sweep_part,
+    "study": study_part,
+}
 
 
 def _specs(charts: Mapping[str, Chart]) -> dict[str, Any]:
@@ -208,9 +221,11 @@ def _least_regret(summary: pl.DataFrame, horizon: int) -> str:
             said += f" The next: {', '.join(ratios)} as much."
         return said
     wins = best["policy"].value_counts(sort=True).rows()
-    return f"Least regret after {amount(horizon, 'decision')}: " + ", ".join(
-        f"{policy} on {amount(count, 'problem')}" for policy, count in wins
-    ) + "."  # fmt: skip
+    return (
+        f"Least regret after {amount(horizon, 'decision')}: "
+        + ", ".join(f"{policy} on {amount(count, 'problem')}" for policy, count in wins)
+        + "."
+    )
 
 
 def _studies(directory: Path) -> dict[str, str]:

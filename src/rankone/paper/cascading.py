@@ -98,8 +98,8 @@ def _lines(text: str) -> list[tuple[str, list[float]]]:
 
 
 def reproduce(
-    out: Path | None = None, quick: bool = False, workers: int | None = None, progress: Progress | None = None,
-) -> Reproduction:  # fmt: skip
+    out: Path | None = None, quick: bool = False, workers: int | None = None, progress: Progress | None = None
+) -> Reproduction:
     """Play every cell of the tables and judge it.
 
     `out` keeps finished runs: a stopped reproduction continues there.
@@ -127,9 +127,15 @@ def reproduce(
                 progress(before + finished, total)
 
         study = simulate(
-            problem, policies, horizon, runs=runs, seed=1, workers=workers, progress=report,  # type: ignore[arg-type]
+            problem,
+            policies,
+            horizon,
+            runs=runs,
+            seed=1,
+            workers=workers,
+            progress=report,  # type: ignore[arg-type]
             out=None if out is None else out / "runs" / f"{getattr(problem, 'name', problem)}".replace(":", "-"),
-        )  # fmt: skip
+        )
         done += runs * len(policies)
         return study
 
@@ -157,10 +163,12 @@ def _claims(compared: pl.DataFrame) -> list[Claim]:
         Claim("regret grows with the number of items", reading, f"32 / 16 items {in_a_row(wider)}", min(wider) > 1.0),
         Claim("regret falls with the length of the list", reading, f"2K / K {in_a_row(longer)}", max(longer) < 1.0),
         Claim(
-            "showing the worst of the best items first lowers regret", "section 5.3, K > 2",
-            f"Table 2 / Table 1 {in_a_row(turned)}", max(turned) < 1.0,
+            "showing the worst of the best items first lowers regret",
+            "section 5.3, K > 2",
+            f"Table 2 / Table 1 {in_a_row(turned)}",
+            max(turned) < 1.0,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _other_papers() -> list[tuple[DCM | PBM, list[str], int]]:
@@ -183,21 +191,27 @@ def _judge_orderings(studies: list[Study]) -> list[Claim]:
     unknown = in_a_row([simul[name] for name in ("pb-mhb", "unirank", "toprank", "grab")], ".0f")
     return [
         Claim(
-            "dcmKL-UCB has less regret than learning to the first click", "Katariya et al. 2016, figure 3a",
-            f"{last:.0f} and {first:.0f}", last < first,
+            "dcmKL-UCB has less regret than learning to the first click",
+            "Katariya et al. 2016, figure 3a",
+            f"{last:.0f} and {first:.0f}",
+            last < first,
         ),
         Claim(
-            "PBM-TS below PBM-PIE below PBM-UCB", "Lagree et al. 2016, figure 1", in_a_row([ts, pie, ucb], ".0f"),
+            "PBM-TS below PBM-PIE below PBM-UCB",
+            "Lagree et al. 2016, figure 1",
+            in_a_row([ts, pie, ucb], ".0f"),
             ts < pie < ucb,
         ),
         Claim(
-            "UniRank has less regret than TopRank and GRAB", "Gauthier et al. 2022, problem Simul, after 1e5 lists",
+            "UniRank has less regret than TopRank and GRAB",
+            "Gauthier et al. 2022, problem Simul, after 1e5 lists",
             f"PB-MHB, UniRank, TopRank, GRAB {unknown}",
             simul["unirank"] < min(simul["toprank"], simul["grab"]),
         ),
         Claim(
-            "PB-MHB has less regret than UniRank", "Gauthier et al. 2022, problem Simul, after 1e5 lists",
+            "PB-MHB has less regret than UniRank",
+            "Gauthier et al. 2022, problem Simul, after 1e5 lists",
             f"PB-MHB {simul['pb-mhb']:.0f}, UniRank {simul['unirank']:.0f}, gibbs-ts {simul['gibbs-ts']:.0f}",
             simul["pb-mhb"] < simul["unirank"],
         ),
-    ]  # fmt: skip
+    ]

@@ -112,12 +112,18 @@ def compare(cells: Sequence[Cell], studies: Sequence[Study]) -> pl.DataFrame:
         apart = (found["regret_mean"] - cell.mean) / both
         rows.append(
             {
-                "table": cell.table, "problem": cell.problem, "policy": cell.policy, "published": cell.mean,
-                "its se": cell.se, "measured": found["regret_mean"], "± se": found["regret_se"],
-                "ratio": found["regret_mean"] / cell.mean, "standard errors": apart,
+                "table": cell.table,
+                "problem": cell.problem,
+                "policy": cell.policy,
+                "published": cell.mean,
+                "its se": cell.se,
+                "measured": found["regret_mean"],
+                "± se": found["regret_se"],
+                "ratio": found["regret_mean"] / cell.mean,
+                "standard errors": apart,
                 "verdict": "agrees" if abs(apart) <= AGREE else "differs",
             }
-        )  # fmt: skip
+        )
     return pl.DataFrame(rows)
 
 
@@ -130,8 +136,10 @@ def judge_tables(compared: pl.DataFrame, titles: Mapping[str, str]) -> list[Clai
         spread = f"measured / published {ratios[0]:.2f} to {ratios[-1]:.2f}"
         claims.append(
             Claim(
-                f"{titles[str(table)]}: {policy}", f"every figure within {AGREE:g} combined standard errors",
-                f"{agree} of {cells.height} agree; {spread}", agree == cells.height,
+                f"{titles[str(table)]}: {policy}",
+                f"every figure within {AGREE:g} combined standard errors",
+                f"{agree} of {cells.height} agree; {spread}",
+                agree == cells.height,
             )
-        )  # fmt: skip
+        )
     return claims

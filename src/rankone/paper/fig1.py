@@ -25,9 +25,13 @@ FLAT = 0.01
 
 
 def reproduce(
-    out: Path | None = None, quick: bool = False, workers: int | None = None, progress: Progress | None = None,
-    sizes: Sequence[int] = (32, 64, 128), today: bool = False,
-) -> Reproduction:  # fmt: skip
+    out: Path | None = None,
+    quick: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    sizes: Sequence[int] = (32, 64, 128),
+    today: bool = False,
+) -> Reproduction:
     """Simulate Figure 1, judge the paper's sentences about it, and draw it.
 
     Args:
@@ -39,9 +43,16 @@ def reproduce(
         today: add the policies of today and the lower bound, in a second chart on a log scale.
     """
     study = simulate(
-        [needle(size, size, p=0.25, gap=0.5) for size in sizes], TODAY if today else POLICIES, horizon=2_000_000,
-        runs=5 if quick else 20, seed=1, workers=workers, out=out, progress=progress, on_stop="raise",
-    )  # fmt: skip
+        [needle(size, size, p=0.25, gap=0.5) for size in sizes],
+        TODAY if today else POLICIES,
+        horizon=2_000_000,
+        runs=5 if quick else 20,
+        seed=1,
+        workers=workers,
+        out=out,
+        progress=progress,
+        on_stop="raise",
+    )
     claims = [claim for policy, reading in READINGS.items() for claim in judge(study, policy, reading)]
     charts = {"fig1": study.only(POLICIES).chart()}
     if today:
@@ -59,27 +70,36 @@ def judge(study: Study, policy: str, reading: str) -> list[Claim]:
     better = [mean[problem, "rank1elim"] / mean[problem, policy] for problem in problems]
     return [
         Claim(
-            "regret flattens in all three problems", reading,
-            f"last tenth adds {in_a_row(rises, '.1%')}", max(rises) < FLAT,
+            "regret flattens in all three problems",
+            reading,
+            f"last tenth adds {in_a_row(rises, '.1%')}",
+            max(rises) < FLAT,
         ),
         Claim(
-            "regret doubles when K and L double", reading,
-            f"grows by {in_a_row(growth[policy])}", all(1.6 <= ratio <= 2.5 for ratio in growth[policy]),
+            "regret doubles when K and L double",
+            reading,
+            f"grows by {in_a_row(growth[policy])}",
+            all(1.6 <= ratio <= 2.5 for ratio in growth[policy]),
         ),
         Claim(
-            "UCB1 and UCB1Elim quadruple", reading,
+            "UCB1 and UCB1Elim quadruple",
+            reading,
             f"UCB1 {in_a_row(growth['ucb1'])}; UCB1Elim {in_a_row(growth['ucb1-elim'])}",
             all(3.2 <= ratio <= 5.0 for name in ("ucb1", "ucb1-elim") for ratio in growth[name]),
         ),
         Claim(
-            "lowest regret of the paper's four in all problems", reading,
-            f"best other / Rank1ElimKL {in_a_row(margins)}", min(margins) > 1.0,
+            "lowest regret of the paper's four in all problems",
+            reading,
+            f"best other / Rank1ElimKL {in_a_row(margins)}",
+            min(margins) > 1.0,
         ),
         Claim(
-            "about 4 times better than Rank1Elim", reading,
-            f"Rank1Elim / Rank1ElimKL {in_a_row(better)}", all(3.0 <= ratio <= 6.0 for ratio in better),
+            "about 4 times better than Rank1Elim",
+            reading,
+            f"Rank1Elim / Rank1ElimKL {in_a_row(better)}",
+            all(3.0 <= ratio <= 6.0 for ratio in better),
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _last_rise(study: Study, problem: str, policy: str) -> float:

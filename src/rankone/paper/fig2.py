@@ -65,17 +65,19 @@ def judge(study: Study, policy: str, reading: str) -> list[Claim]:
     no_worse = own[0] <= rows[hard, "ucb1"]["regret_mean"] + 2.0 * errors
     return [
         Claim(
-            "Query 1: better than Rank1Elim and UCB1Elim, no worse than UCB1", reading,
-            f"their regret / its: {in_a_row(ratios[hard])}", min(ratios[hard][:2]) > 1.0 and no_worse,
+            "Query 1: better than Rank1Elim and UCB1Elim, no worse than UCB1",
+            reading,
+            f"their regret / its: {in_a_row(ratios[hard])}",
+            min(ratios[hard][:2]) > 1.0 and no_worse,
         ),
         Claim(
-            "Query 2: better than Rank1Elim, UCB1Elim and UCB1", reading,
-            f"their regret / its: {in_a_row(ratios[easy])}", min(ratios[easy]) > 1.0,
+            "Query 2: better than Rank1Elim, UCB1Elim and UCB1",
+            reading,
+            f"their regret / its: {in_a_row(ratios[easy])}",
+            min(ratios[easy]) > 1.0,
         ),
-        Claim(
-            "less regret on Query 2 than on Query 1", reading, f"{own[1]:,.0f} and {own[0]:,.0f}", own[1] < own[0]
-        ),
-    ]  # fmt: skip
+        Claim("less regret on Query 2 than on Query 1", reading, f"{own[1]:,.0f} and {own[0]:,.0f}", own[1] < own[0]),
+    ]
 
 
 def _hardness(fitted: Models, pair: Sequence[RankOne]) -> pl.DataFrame:

@@ -60,10 +60,12 @@ def judge(curves: pl.DataFrame, policy: str, reading: str) -> list[Claim]:
     lowest = min(BASELINES, key=lambda name: means[name])
     claims = [
         Claim(
-            "lowest regret of the paper's four", reading,
-            f"{means[policy]:,.0f}; lowest other: {lowest} {means[lowest]:,.0f}", means[policy] < means[lowest],
+            "lowest regret of the paper's four",
+            reading,
+            f"{means[policy]:,.0f}; lowest other: {lowest} {means[lowest]:,.0f}",
+            means[policy] < means[lowest],
         )
-    ]  # fmt: skip
+    ]
     for name, printed in PRINTED.items():
         reductions = np.array([1.0 - ratio(*pair) for pair in zip(runs[policy], runs[name], strict=True)])
         reduction = float(reductions.mean())

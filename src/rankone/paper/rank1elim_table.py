@@ -61,8 +61,8 @@ def published() -> tuple[list[Cell], list[RankOne]]:
 
 
 def reproduce(
-    out: Path | None = None, quick: bool = False, workers: int | None = None, progress: Progress | None = None,
-) -> Reproduction:  # fmt: skip
+    out: Path | None = None, quick: bool = False, workers: int | None = None, progress: Progress | None = None
+) -> Reproduction:
     """Play every cell of the table and judge it.
 
     `out` keeps finished runs: a stopped reproduction continues there.
@@ -77,7 +77,9 @@ def reproduce(
     sizes = [mean[needle(size, size, p=0.7, gap=0.2).name] for size in (8, 16, 32)]
     growth = [sizes[1] / sizes[0], sizes[2] / sizes[1]]
     linear = Claim(
-        "regret grows like the number of rows and columns", "K = L = 8, 16, 32", f"doubles by {in_a_row(growth)}",
+        "regret grows like the number of rows and columns",
+        "K = L = 8, 16, 32",
+        f"doubles by {in_a_row(growth)}",
         all(1.6 <= ratio <= 2.6 for ratio in growth),
-    )  # fmt: skip
+    )
     return Reproduction({"cells": compared}, [*judge_tables(compared, TITLES), linear], {})

@@ -18,12 +18,7 @@ from rankone.kernels.policy import decide, learn, settled
 from rankone.kernels.world import respond
 from rankone.numerics.kl import kl_lower, kl_upper
 from rankone.numerics.seeds import generator
-from rankone.policies.engines.elimination import (
-    SWEEP_CONFIDENCE,
-    SWEEP_OPEN,
-    SWEEP_STAGE,
-    SWEEP_TO_GO,
-)
+from rankone.policies.engines.elimination import SWEEP_CONFIDENCE, SWEEP_OPEN, SWEEP_STAGE, SWEEP_TO_GO
 from rankone.policies.factors.elimination.rank1elim_kl import Rank1ElimKL
 from rankone.problems import RankOne
 

@@ -45,10 +45,14 @@ def reproduce(
         name, tables[name] = part()
     report(len(parts), len(parts))
     exponents = growth_exponents(tables["extreme needle"])
-    return Reproduction(tables, _claims(tables, exponents), {
-        "theorem1": bounds_chart(tables["theorem 1"]),
-        "extreme_needle": extreme_needle_chart(tables["extreme needle"], exponents),
-    })  # fmt: skip
+    return Reproduction(
+        tables,
+        _claims(tables, exponents),
+        {
+            "theorem1": bounds_chart(tables["theorem 1"]),
+            "extreme_needle": extreme_needle_chart(tables["extreme needle"], exponents),
+        },
+    )
 
 
 def theorem_1(runs: int, workers: int | None, out: Path | None) -> pl.DataFrame:
@@ -59,9 +63,16 @@ def theorem_1(runs: int, workers: int | None, out: Path | None) -> pl.DataFrame:
     ]
     horizon = 100_000_000  # long enough for the bound to say more than "at most everything"
     study = simulate(
-        problems, "rank1elim-kl", horizon=horizon, runs=runs, seed=SEED, workers=workers, checkpoints=10,
-        out=None if out is None else out / "theorem-1", on_stop="raise",
-    )  # fmt: skip
+        problems,
+        "rank1elim-kl",
+        horizon=horizon,
+        runs=runs,
+        seed=SEED,
+        workers=workers,
+        checkpoints=10,
+        out=None if out is None else out / "theorem-1",
+        on_stop="raise",
+    )
     bounds = pl.DataFrame(
         {
             "problem": [problem.name for problem in problems],
@@ -86,10 +97,17 @@ def lemma_2(runs: int) -> pl.DataFrame:
                 stages = sum(log.stages for log in logs)
                 misses = sum(log.misses for log in logs)
                 bound = 6 * math.e * (problem.n_rows + problem.n_cols) / (horizon * math.log(horizon))
-                rows.append({
-                    "problem": problem.name, "horizon": horizon, "c": c, "stages": stages, "misses": misses,
-                    "miss_rate": misses / stages if stages else None, "bound": min(1.0, bound),
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "problem": problem.name,
+                        "horizon": horizon,
+                        "c": c,
+                        "stages": stages,
+                        "misses": misses,
+                        "miss_rate": misses / stages if stages else None,
+                        "bound": min(1.0, bound),
+                    }
+                )
     return pl.DataFrame(rows)
 
 
@@ -104,12 +122,17 @@ def lemma_3(runs: int) -> pl.DataFrame:
                 levels = np.flatnonzero(np.isclose(gaps, gap))
                 stages = [log.eliminated[side].get(int(level)) for log in logs for level in levels]
                 seen = [stage for stage in stages if stage is not None]
-                table.append({
-                    "problem": problem.name, "side": side, "gap": float(gap),
-                    "promised_stage": promised_stage(problem, gap),
-                    "mean_stage": float(np.mean(seen)) if seen else None, "latest_stage": max(seen, default=None),
-                    "never": len(stages) - len(seen),
-                })  # fmt: skip
+                table.append(
+                    {
+                        "problem": problem.name,
+                        "side": side,
+                        "gap": float(gap),
+                        "promised_stage": promised_stage(problem, gap),
+                        "mean_stage": float(np.mean(seen)) if seen else None,
+                        "latest_stage": max(seen, default=None),
+                        "never": len(stages) - len(seen),
+                    }
+                )
     return pl.DataFrame(table)
 
 
@@ -119,9 +142,16 @@ def extreme_needle(
     """Regret against K on the needle with p = 0 (section 1: K^2 log n for Rank1ElimKL, K^3 log n for Rank1Elim)."""
     problems = [needle(size, size, p=0.0, gap=0.5) for size in sizes]
     study = simulate(
-        problems, ["rank1elim-kl", "rank1elim", "ucb1"], horizon=10_000_000, runs=runs, seed=SEED, workers=workers,
-        checkpoints=10, out=None if out is None else out / "extreme-needle", on_stop="raise",
-    )  # fmt: skip
+        problems,
+        ["rank1elim-kl", "rank1elim", "ucb1"],
+        horizon=10_000_000,
+        runs=runs,
+        seed=SEED,
+        workers=workers,
+        checkpoints=10,
+        out=None if out is None else out / "extreme-needle",
+        on_stop="raise",
+    )
     sized = pl.DataFrame(
         {
             "problem": [problem.name for problem in problems],
@@ -149,9 +179,13 @@ def growth_exponents(table: pl.DataFrame) -> dict[str, PowerLaw]:
 def extreme_needle_chart(table: pl.DataFrame, exponents: Mapping[str, PowerLaw]) -> Chart:
     """Draw regret against K, with the exponents and the K^2 that the paper promises Rank1ElimKL."""
     points = table.select(
-        "regret_mean", "regret_se", pl.col("policy").alias("policy_text"), pl.col("size").alias("K = L"),
-        panel=pl.lit(""), cut_off=pl.col("share_of_most") >= CUT_OFF,
-    )  # fmt: skip
+        "regret_mean",
+        "regret_se",
+        pl.col("policy").alias("policy_text"),
+        pl.col("size").alias("K = L"),
+        panel=pl.lit(""),
+        cut_off=pl.col("share_of_most") >= CUT_OFF,
+    )
     fitted = pl.DataFrame(
         [{"panel": "", "policy": policy, "exponent": law.exponent, "se": law.se} for policy, law in exponents.items()]
     )
@@ -165,24 +199,29 @@ def _claims(tables: dict[str, pl.DataFrame], exponents: Mapping[str, PowerLaw]) 
     late = stages.filter((pl.col("never") > 0) | (pl.col("latest_stage") > pl.col("promised_stage")))
     return [
         Claim(
-            "Theorem 1 bounds the regret", AS_PRINTED,
+            "Theorem 1 bounds the regret",
+            AS_PRINTED,
             f"the bound is {min(telling):.0f} to {max(telling):.0f} times the regret, on the {len(telling)} of "
-            f"{theorem.height} problems where it is below the largest regret possible", min(telling) >= 1,
+            f"{theorem.height} problems where it is below the largest regret possible",
+            min(telling) >= 1,
         ),
         *(_lemma_2_claim(events.filter(pl.col("c") == c), c) for c in (3.0, 0.0)),
         Claim(
-            "Lemma 3: eliminated by the promised stage", AS_PRINTED,
-            f"{stages.height - late.height} of {stages.height} gaps in time", late.height == 0,
+            "Lemma 3: eliminated by the promised stage",
+            AS_PRINTED,
+            f"{stages.height - late.height} of {stages.height} gaps in time",
+            late.height == 0,
         ),
         Claim(
-            "extreme needle: Rank1ElimKL grows as K^2 (1.5 to 2.5)", AS_PRINTED,
-            f"as K^{ours:.2f}", abs(ours - 2) < 0.5,
+            "extreme needle: Rank1ElimKL grows as K^2 (1.5 to 2.5)", AS_PRINTED, f"as K^{ours:.2f}", abs(ours - 2) < 0.5
         ),
         Claim(
-            "extreme needle: Rank1Elim grows as K^3 (2.5 to 3.5)", "AISTATS 2017",
-            f"as K^{theirs:.2f}", abs(theirs - 3) < 0.5,
+            "extreme needle: Rank1Elim grows as K^3 (2.5 to 3.5)",
+            "AISTATS 2017",
+            f"as K^{theirs:.2f}",
+            abs(theirs - 3) < 0.5,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _lemma_2_claim(events: pl.DataFrame, c: float) -> Claim:

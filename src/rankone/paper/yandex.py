@@ -113,12 +113,18 @@ def studies(problems: Sequence[RankOne], protocol: Protocol, figure: str) -> dic
 
     return {
         horizon: simulate(
-            problems, POLICIES, horizon=horizon, runs=runs, seed=2, workers=protocol.workers,
-            out=protocol.out / figure / f"runs-{horizon}", progress=done(place),
+            problems,
+            POLICIES,
+            horizon=horizon,
+            runs=runs,
+            seed=2,
+            workers=protocol.workers,
+            out=protocol.out / figure / f"runs-{horizon}",
+            progress=done(place),
             on_stop="raise",
         )
         for place, horizon in enumerate(horizons)
-    }  # fmt: skip
+    }
 
 
 def labelled(chart: Chart, source: str) -> Chart:

@@ -77,9 +77,12 @@ def _of_table(table: pl.DataFrame) -> ListTarget:
         table = table.with_columns(pl.col("position") + 1.0)
     each = table.sort("position").group_by("list", maintain_order=True)
     lists = each.agg(
-        pl.col("item").cast(pl.String), pl.col("position"), pl.col("probability").first(),
-        apart=pl.col("probability").max() - pl.col("probability").min(), again=pl.col("position").is_duplicated().any(),
-    )  # fmt: skip
+        pl.col("item").cast(pl.String),
+        pl.col("position"),
+        pl.col("probability").first(),
+        apart=pl.col("probability").max() - pl.col("probability").min(),
+        again=pl.col("position").is_duplicated().any(),
+    )
     sizes = set(lists["item"].list.len().to_list())
     if lists["again"].any():
         raise InputError("every position once in each list of the target", "some twice", "name one item for each")

@@ -103,9 +103,10 @@ def usable_rows(
     without_chance = rows["chance"].null_count() if probability else 0
     if exported and 0 < without_chance == rows.height:
         raise InputError(
-            "decisions with a probability", "none in this export: its policy says none, or it has too many levels",
+            "decisions with a probability",
+            "none in this export: its policy says none, or it has too many levels",
             "run the experiment with a policy that says them, such as thompson",
-        )  # fmt: skip
+        )
     if rows.is_empty():
         raise InputError("decisions with outcome and probability", "none", "check the columns, or say uniform")
     check_outcomes(rows["reward"])
@@ -204,9 +205,10 @@ def check_average(weight: Floats, expected: float, of: str) -> None:
     average, error = float(weight.mean()), float(weight.std() / np.sqrt(len(weight)))
     if average - expected > max(6.0 * error, 0.2):
         raise InputError(
-            f"weights of {expected:.2g} on average, as probabilities of {of} together would give", f"{average:.3g}",
+            f"weights of {expected:.2g} on average, as probabilities of {of} together would give",
+            f"{average:.3g}",
             "name every factor that the probability is of, and check the columns of probabilities",
-        )  # fmt: skip
+        )
 
 
 def named_levels(text: str, what: str) -> dict[str, str]:
@@ -282,9 +284,14 @@ def _logged(rows: pl.DataFrame, wanted: pl.DataFrame, names: Sequence[str]) -> t
         _check_levels(rows, wanted, keys)
     never = target.filter(pl.any_horizontal(~pl.col(name).is_in(rows[name].unique().implode()) for name in keys))
     log = Logged(
-        action, rows["reward"].to_numpy(), weight, q, places, tuple(len(each) for each in levels.values()),
+        action,
+        rows["reward"].to_numpy(),
+        weight,
+        q,
+        places,
+        tuple(len(each) for each in levels.values()),
         unknown=float(never["probability"].sum()),
-    )  # fmt: skip
+    )
     return log, max(0.0, round(1.0 - float(q[seen > 0].sum()), 9))
 
 

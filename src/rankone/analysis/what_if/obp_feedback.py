@@ -78,13 +78,17 @@ def to_obp(
     levels = [combinations[name].to_dummies().to_numpy() for name in names]
     known = _known_before(rows, context)
     found: dict[str, Any] = {
-        "n_rounds": len(action), "n_left_out": table.height - len(action), "n_actions": combinations.height,
-        "action": action, "position": places,
-        "reward": rows["reward"].to_numpy(), "pscore": rows["chance"].to_numpy(),
+        "n_rounds": len(action),
+        "n_left_out": table.height - len(action),
+        "n_actions": combinations.height,
+        "action": action,
+        "position": places,
+        "reward": rows["reward"].to_numpy(),
+        "pscore": rows["chance"].to_numpy(),
         "context": known,
         "action_context": np.concatenate(levels, axis=1),
         "action_names": combinations.select(names).rows(),
-    }  # fmt: skip
+    }
     if target is not None:
         found["action_dist"] = _action_dist(read_target(target), combinations, names, len(action), places)
     return found

@@ -223,15 +223,25 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     answer = estimate_table(estimates(logged, seed), level, yes_or_no)
     worth = answer.filter(pl.col("estimator").is_in(_NEED_SUPPORT))["effective"]
     return WhatIf(
-        table=answer if (worth >= LEAST).any() else answer.clear(), logged=float(logged.reward.mean()),
-        decisions=len(logged.weight), left_out=found.rows - len(logged.weight),
-        effective=effective_size(logged.weight), largest_weights=np.sort(logged.weight)[::-1][:3].tolist(),
-        unsupported=found.unsupported, average_weight=float(logged.weight.mean()),
-        weight_error=float(logged.weight.std() / np.sqrt(len(logged.weight))), unknown=logged.unknown,
-        without_chance=found.without_chance, target=told_target(target, wanted), assumed=found.assumed,
-        changing=found.changing, moved=rates_moved(logged.action, logged.reward, logged.weight), misfit=found.misfit,
-        level=level, rounded=rows.rounded,
-    )  # fmt: skip
+        table=answer if (worth >= LEAST).any() else answer.clear(),
+        logged=float(logged.reward.mean()),
+        decisions=len(logged.weight),
+        left_out=found.rows - len(logged.weight),
+        effective=effective_size(logged.weight),
+        largest_weights=np.sort(logged.weight)[::-1][:3].tolist(),
+        unsupported=found.unsupported,
+        average_weight=float(logged.weight.mean()),
+        weight_error=float(logged.weight.std() / np.sqrt(len(logged.weight))),
+        unknown=logged.unknown,
+        without_chance=found.without_chance,
+        target=told_target(target, wanted),
+        assumed=found.assumed,
+        changing=found.changing,
+        moved=rates_moved(logged.action, logged.reward, logged.weight),
+        misfit=found.misfit,
+        level=level,
+        rounded=rows.rounded,
+    )
 
 
 def _refuse_probabilities(chance: str | None, uniform: bool, estimated: bool) -> None:

@@ -142,7 +142,13 @@ def evaluate_lists(
     )
     return WhatIfLists(
         table=answer if (answer["effective"] >= LEAST).any() else answer.clear(),
-        logged=float(logged.reward.sum(axis=1).mean()), lists=len(logged.items), left_out=found.left_out,
+        logged=float(logged.reward.sum(axis=1).mean()),
+        lists=len(logged.items),
+        left_out=found.left_out,
         unsupported=found.unsupported,
-        target=wanted.told(), of=of, baseline=baseline, assumed=assumption(uniform, estimated), level=level,
-    )  # fmt: skip
+        target=wanted.told(),
+        of=of,
+        baseline=baseline,
+        assumed=assumption(uniform, estimated),
+        level=level,
+    )
