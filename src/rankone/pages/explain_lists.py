@@ -6,22 +6,22 @@ and what the policy goes by (an index, a draw), where it says so (`rankone.kerne
 
 from __future__ import annotations
 
+import base64
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 
 from rankone.charts.chart import Chart
-from rankone.charts.strip import strip_chart
-from rankone.compiling.compiled import compiled
+from rankone.charts.page import whole_page
 from rankone.errors import InputError
 from rankone.kernels.policy import View, view
-from rankone.kernels.world import respond, steady
+from rankone.kernels.world import steady
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.seeds import generator
-from rankone.pages.explain import Explanation, made_again
+from rankone.pages.explain import Explanation, Strip, made_again
+from rankone.pages.recording import visitors
 from rankone.policies import Policy
 from rankone.problems import Problem
 from rankone.specs import amount
@@ -77,32 +77,20 @@ class ListExplanation(Explanation):
 
     def chart(self) -> Chart:
         """Return the strip: who was shown where, and what the policy went by."""
-        cells: list[dict[str, Any]] = []
-        levels: list[dict[str, Any]] = []
-        before = np.zeros_like(self.frames[0].shown)
-        last = 0
         positions = [f"position {index + 1}" for index in range(self.problem.n_positions)]
-        for index, moment in enumerate(self.frames):
-            fresh = moment.shown - before
-            when = f"lists {last + 1:,} to {moment.step:,}"
-            at = {"moment": index, "when": when}
-            for item, name in enumerate(self.problem.item_names):
-                for position, title in enumerate(positions):
-                    share = float(fresh[item, position] / max(1, fresh[:, position].sum()))
-                    cells.append({**at, "row": name, "col": title, "share": share, "left": True})
-                levels.append({**at, "side": "row", "name": name, **_bounds(moment, item), "left": True})
-            for position, title in enumerate(positions):
-                rate = moment.clicks[:, position].sum() / max(1, moment.shown[:, position].sum())
-                value = rate if moment.examination is None else moment.examination[position]
-                levels.append(
-                    {**at, "side": "col", "name": title, "mean": float(value), "low": None, "high": None, "left": True}
-                )
-            before, last = moment.shown, moment.step
+        strip, before = Strip(self.unit, self.problem.item_names, positions), np.zeros_like(self.frames[0].shown)
+        for moment in self.frames:
+            fresh, before = moment.shown - before, moment.shown
+            rates = moment.clicks.sum(axis=0) / np.maximum(1, moment.shown.sum(axis=0))
+            seen = (rates if moment.examination is None else moment.examination).tolist()
+            items = [_bounds(moment, item) for item in range(self.problem.n_items)]
+            below = [{"mean": value, "low": None, "high": None, "left": True} for value in seen]
+            strip.add(moment.step, fresh / np.maximum(1, fresh.sum(axis=0)), np.ones(fresh.shape, bool), items, below)
         belief = self.frames[-1].belief
         by = f"click rate of each item and {belief.scored_by}" if belief is not None else "click rate of each item"
         of = "click rate" if self.frames[-1].examination is None else "examination, as drawn,"
         note = f"Above: who was shown where, as a share of these lists. Below: {by}, then {of} of each position."
-        return strip_chart(pl.DataFrame(cells), pl.DataFrame(levels, infer_schema_length=None), self._title, note)
+        return strip.chart(self._title, note)
 
     def html(self) -> str:
         """Return the page: one file, offline."""
@@ -115,7 +103,9 @@ class ListExplanation(Explanation):
         sizes = f"{self.problem.n_items} items, {amount(self.problem.n_positions, 'position')}"
         idea = f"What counts: {self.problem.reward}."
         title = f"{self.policy.name}, list by list"
-        return self._static_page("explain_list.html", title, sizes, idea=idea, moments=moments)
+        picture = f"data:image/png;base64,{base64.b64encode(self.chart()._render('.png', 2.0)).decode()}"
+        body = self._filled("explain_list.html", title, sizes, idea=idea, moments=moments, picture=picture)
+        return whole_page(title, body, "table { border-collapse: collapse } td, th { padding: 0 0.8em }", [], {})
 
 
 def explain_lists(policy: Policy, problem: Problem, horizon: int, seed: int) -> ListExplanation:
@@ -130,18 +120,17 @@ def explain_lists(policy: Policy, problem: Problem, horizon: int, seed: int) -> 
         .for_problem(*problem.best_decision() or ())
         .agent(*problem.shape, seed=seed)
     )
-    world, rng = problem.start(), generator(seed, "visitors")
-    answer = compiled(_answer, type(world).__module__)
+    answer = visitors(problem, problem.shape[1], generator(seed, "visitors"))
     shown, clicks = np.zeros((2, *problem.shape), np.int64)
-    outcome, frames = np.zeros(problem.shape[1], np.int64), []
+    frames = []
     stops = {int(step) for step in np.geomspace(min(10, horizon), horizon, MOMENTS).round()}
     for step in range(1, horizon + 1):
         decision = agent.ask()
-        answer(world, np.array(decision.shown), outcome, rng)
-        for index, item in enumerate(decision.shown):
-            shown[item, index] += 1
-            clicks[item, index] += outcome[index]
-        agent.tell(decision, outcome.tolist() if len(outcome) > 1 else int(outcome[0]))
+        outcome = answer(decision.shown)
+        own = list(decision.shown), range(len(outcome))
+        shown[own] += 1
+        clicks[own] += outcome
+        agent.tell(decision, outcome if len(outcome) > 1 else outcome[0])
         if step in stops:
             exams = getattr(agent.state, "examination", None)
             learned = exams.copy() if exams is not None and not hasattr(policy, "examination") else None
@@ -150,11 +139,7 @@ def explain_lists(policy: Policy, problem: Problem, horizon: int, seed: int) -> 
     return ListExplanation(policy=policy, problem=problem, horizon=horizon, seed=seed, frames=frames, again=again)
 
 
-def _answer(world: Any, shown: Any, outcome: Any, rng: Any) -> None:
-    respond(world, shown, outcome, rng)
-
-
-def _bounds(moment: Moment, item: int) -> dict[str, float | None]:
+def _bounds(moment: Moment, item: int) -> dict[str, Any]:
     """Return the click rate of an item, and what the policy goes by as its upper end."""
     shown = moment.shown[item].sum()
     mean, high = (float(moment.clicks[item].sum() / shown) if shown else None), math.nan
@@ -163,7 +148,8 @@ def _bounds(moment: Moment, item: int) -> dict[str, float | None]:
         mean = float(moment.belief.clicks[item] / looks) if looks > 0 else None
         high = float(moment.belief.high[item] if moment.belief.score is None else moment.belief.score[item])
     top = high if math.isfinite(high) else None
-    return {"mean": mean, "low": mean if top is not None and mean is not None and mean < top else top, "high": top}
+    low = mean if top is not None and mean is not None and mean < top else top
+    return {"mean": mean, "low": low, "high": top, "left": True}
 
 
 def _short(cell: Any) -> str:
