@@ -8,8 +8,7 @@ import rankone
 from rankone import clicks
 from rankone.errors import InputError
 from rankone.paper import fig2, fig3, yandex
-from rankone.paper.claims import BASELINES, READINGS
-from rankone.paper.yandex import Protocol
+from rankone.paper.protocol import BASELINES, READINGS, Protocol
 from rankone.simulation.study import Study
 from rankone.simulation.work_unit import Run
 

@@ -154,7 +154,7 @@ class Analysis(Shown):
 
     def chart(self) -> Chart:
         """Draw every level's ratio to the best one of its factor, with intervals."""
-        from rankone.charts.levels import level_chart
+        from rankone.charts.factors import level_chart
 
         return level_chart(
             self.levels,

@@ -238,6 +238,8 @@ class Recorder:
             text = f"{self.frames.pop().text} {text}"
         self._keep("settled", text)
         rest = self.horizon - self._step
+        if self._step > self._drawn[-1][0]:
+            self._drawn.append((self._step, self._shown.copy()))
         self._count(decision.shown, rest, int(self._rng.binomial(rest, self.problem.rate(*decision.shown))))
         self._drawn.append((self._step, self._shown.copy()))
         self._end(f"Finding {narration.named(self.problem, decision.shown)}")

@@ -12,15 +12,15 @@ Both papers give every item one free look before the first list, which their reg
 
 from __future__ import annotations
 
+import itertools
 import math
-from pathlib import Path
 
 import polars as pl
 
-from rankone.paper.claims import Cell, Claim, Reproduction, compare, in_a_row, judge_tables
+from rankone.paper.claims import Cell, Claim, Reproduction, compare, judge_tables
+from rankone.paper.protocol import Played, Protocol
 from rankone.problems.lists import DCM, PBM
-from rankone.progress import Progress
-from rankone.simulation import Study, simulate
+from rankone.simulation import Study
 from rankone.specs import value_text
 
 HORIZON, RUNS = 100_000, 20
@@ -97,56 +97,27 @@ def _lines(text: str) -> list[tuple[str, list[float]]]:
     return result
 
 
-def reproduce(
-    out: Path | None = None, quick: bool = False, workers: int | None = None, progress: Progress | None = None
-) -> Reproduction:
-    """Play every cell of the tables and judge it.
-
-    `out` keeps finished runs: a stopped reproduction continues there.
-    `quick`: 4 runs of problems with up to 32 items, for a first look; the horizon stays that of the papers.
-    """
+def reproduce(protocol: Protocol) -> Reproduction:
+    """Play every cell of the tables and judge it; quick: 4 runs of problems with up to 32 items."""
     cells = published()
-    if quick:
+    if protocol.quick:
         cells = [cell for cell in cells if int(cell.problem.split(":")[1].split("x")[0]) <= 32]
-    runs = 4 if quick else RUNS
-    plan: dict[str, list[str]] = {}
-    for cell in cells:
-        known = plan.setdefault(cell.problem, [])
-        if cell.policy not in known:
-            known.append(cell.policy)
-    others = _other_papers()
-    total = runs * (sum(map(len, plan.values())) + sum(len(policies) for _, policies, _ in others))
-    studies, done = [], 0
-
-    def play(problem: object, policies: list[str], horizon: int) -> Study:
-        nonlocal done
-        before = done
-
-        def report(finished: int, _: int) -> None:
-            if progress is not None:
-                progress(before + finished, total)
-
-        study = simulate(
-            problem,
-            policies,
-            horizon,
-            runs=runs,
-            seed=1,
-            workers=workers,
-            progress=report,  # type: ignore[arg-type]
-            out=None if out is None else out / "runs" / f"{getattr(problem, 'name', problem)}".replace(":", "-"),
-        )
-        done += runs * len(policies)
-        return study
-
-    studies = [play(problem, policies, HORIZON) for problem, policies in plan.items()]
-    orderings = [play(problem, policies, horizon) for problem, policies, horizon in others]
+    policies = {
+        cell.problem: dict.fromkeys(one.policy for one in cells if one.problem == cell.problem) for cell in cells
+    }
+    plan = [Played([problem], list(own), HORIZON, _folder(problem)) for problem, own in policies.items()]
+    played = protocol.play([*plan, *_other_papers()], runs=4 if protocol.quick else RUNS)
+    studies, orderings = played[: len(plan)], played[len(plan) :]
     compared = compare(cells, studies)
     claims = [*judge_tables(compared, TITLES), *_claims(compared), *_judge_orderings(orderings)]
     drawn = [study for study in studies if study.problems[0].name in ("cascade:16x4", "cascade:32x8")]
     charts = {f"cascading-{study.problems[0].name.split(':')[1]}": study.chart() for study in drawn}
     summaries = pl.concat([study.summary() for study in orderings])
     return Reproduction({"cells": compared, "orderings": summaries}, claims, charts)
+
+
+def _folder(problem: str) -> str:
+    return f"runs/{problem.replace(':', '-')}"
 
 
 def _claims(compared: pl.DataFrame) -> list[Claim]:
@@ -157,61 +128,46 @@ def _claims(compared: pl.DataFrame) -> list[Claim]:
     turned = [mean[problem, UPSIDE_DOWN[KL]] / mean[problem, KL] for problem in problems if not problem.endswith("x2")]
     wider = [mean[f"cascade:32x{k}", KL] / mean[f"cascade:16x{k}", KL] for k in (2, 4, 8)]
     longer = [mean[f"cascade:{n}x{k}", KL] / mean[f"cascade:{n}x{k // 2}", KL] for n in (16, 32) for k in (4, 8)]
-    reading = "section 5.1, CascadeKL-UCB with c = 3"
-    return [
-        Claim("CascadeKL-UCB has less regret than CascadeUCB1", "Table 1", f"KL / UCB1 {in_a_row(kl)}", max(kl) < 1.0),
-        Claim("regret grows with the number of items", reading, f"32 / 16 items {in_a_row(wider)}", min(wider) > 1.0),
-        Claim("regret falls with the length of the list", reading, f"2K / K {in_a_row(longer)}", max(longer) < 1.0),
-        Claim(
-            "showing the worst of the best items first lowers regret",
-            "section 5.3, K > 2",
-            f"Table 2 / Table 1 {in_a_row(turned)}",
-            max(turned) < 1.0,
-        ),
+    reading, first = "section 5.1, CascadeKL-UCB with c = 3", "showing the worst of the best items first lowers regret"
+    rows = [
+        ("CascadeKL-UCB has less regret than CascadeUCB1", "Table 1", "KL / UCB1", kl, 0.0, 1.0),
+        ("regret grows with the number of items", reading, "32 / 16 items", wider, 1.0, math.inf),
+        ("regret falls with the length of the list", reading, "2K / K", longer, 0.0, 1.0),
+        (first, "section 5.3, K > 2", "Table 2 / Table 1", turned, 0.0, 1.0),
     ]
+    return [Claim.within(*row) for row in rows]
 
 
-def _other_papers() -> list[tuple[DCM | PBM, list[str], int]]:
-    """Return what other papers play: the problem, policies, lists."""
+def _other_papers() -> list[Played]:
+    """Return what other papers play."""
     figure_3a = DCM([0.2] * 4 + [0.05] * 12, [0.5] * 4, name="Katariya 2016 figure 3a")
     lagree = PBM([0.45, 0.35, 0.25, 0.15, 0.05], [0.9, 0.6, 0.3], name="Lagree 2016 5x3")
-    simul = [0.1, 0.08, 0.06, 0.04, 0.02, *[1e-4] * 5], [1.0, 0.9, 0.83, 0.78, 0.75]
+    attraction, examination = [0.1, 0.08, 0.06, 0.04, 0.02, *[1e-4] * 5], [1.0, 0.9, 0.83, 0.78, 0.75]
+    simul = PBM(attraction, examination, name="UniRank 2022 Simul")
     return [
-        (figure_3a, ["dcm-kl-ucb:c=3", "cascade-kl-ucb:c=3,until=first"], HORIZON),
-        (lagree, ["pbm-ts", "pbm-pie", "pbm-ucb", "bc-ts"], 10_000),
-        (PBM(*simul, name="UniRank 2022 Simul"), ["gibbs-ts", "pb-mhb", "unirank", "toprank", "grab"], HORIZON),
+        Played([figure_3a], ["dcm-kl-ucb:c=3", "cascade-kl-ucb:c=3,until=first"], HORIZON, _folder(figure_3a.name)),
+        Played([lagree], ["pbm-ts", "pbm-pie", "pbm-ucb", "bc-ts"], 10_000, _folder(lagree.name)),
+        Played([simul], ["gibbs-ts", "pb-mhb", "unirank", "toprank", "grab"], HORIZON, _folder(simul.name)),
     ]
 
 
 def _judge_orderings(studies: list[Study]) -> list[Claim]:
-    mean = [{row["policy"]: row["regret_mean"] for row in study.summary().iter_rows(named=True)} for study in studies]
-    dcm, lagree, simul = mean
-    last, first = dcm["dcm-kl-ucb:c=3"], dcm["cascade-kl-ucb:c=3"]
-    ts, pie, ucb = lagree["pbm-ts"], lagree["pbm-pie"], lagree["pbm-ucb"]
-    unknown = in_a_row([simul[name] for name in ("pb-mhb", "unirank", "toprank", "grab")], ".0f")
+    """Judge who has less regret: of each claim, policies in the order that a paper gives them."""
+    mean = {row["policy"]: row["regret_mean"] for study in studies for row in study.summary().iter_rows(named=True)}
+    katariya, lagree = "Katariya et al. 2016, figure 3a", "Lagree et al. 2016, figure 1"
+    gauthier = "Gauthier et al. 2022, problem Simul, after 1e5 lists"
+    orders = [
+        ("dcmKL-UCB has less regret than learning to the first click", katariya, [["dcm-kl-ucb:c=3", KL]]),
+        ("PBM-TS below PBM-PIE below PBM-UCB", lagree, [["pbm-ts", "pbm-pie", "pbm-ucb"]]),
+        ("UniRank has less regret than TopRank and GRAB", gauthier, [["unirank", "toprank"], ["unirank", "grab"]]),
+        ("PB-MHB has less regret than UniRank", gauthier, [["pb-mhb", "unirank"]]),
+    ]
     return [
         Claim(
-            "dcmKL-UCB has less regret than learning to the first click",
-            "Katariya et al. 2016, figure 3a",
-            f"{last:.0f} and {first:.0f}",
-            last < first,
-        ),
-        Claim(
-            "PBM-TS below PBM-PIE below PBM-UCB",
-            "Lagree et al. 2016, figure 1",
-            in_a_row([ts, pie, ucb], ".0f"),
-            ts < pie < ucb,
-        ),
-        Claim(
-            "UniRank has less regret than TopRank and GRAB",
-            "Gauthier et al. 2022, problem Simul, after 1e5 lists",
-            f"PB-MHB, UniRank, TopRank, GRAB {unknown}",
-            simul["unirank"] < min(simul["toprank"], simul["grab"]),
-        ),
-        Claim(
-            "PB-MHB has less regret than UniRank",
-            "Gauthier et al. 2022, problem Simul, after 1e5 lists",
-            f"PB-MHB {simul['pb-mhb']:.0f}, UniRank {simul['unirank']:.0f}, gibbs-ts {simul['gibbs-ts']:.0f}",
-            simul["pb-mhb"] < simul["unirank"],
-        ),
+            claim,
+            reading,
+            ", ".join(f"{name} {mean[name]:.0f}" for name in dict.fromkeys(itertools.chain(*chains))),
+            all(mean[less] < mean[more] for names in chains for less, more in itertools.pairwise(names)),
+        )
+        for claim, reading, chains in orders
     ]

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from rankone.errors import InputError
-from rankone.paper.claims import BASELINES, READINGS, Claim, Reproduction, in_a_row
-from rankone.paper.yandex import Models, Protocol, labelled, models, ratio, shown, studies
+from rankone.paper.claims import Claim, Reproduction
+from rankone.paper.protocol import BASELINES, READINGS, Protocol
+from rankone.paper.yandex import Models, labelled, models, ratio, shown, studies
 from rankone.problems import RankOne
 from rankone.simulation import Study
 
@@ -63,21 +64,16 @@ def judge(study: Study, policy: str, reading: str) -> list[Claim]:
     own = [rows[problem, policy]["regret_mean"] for problem in (hard, easy)]
     errors = sum((rows[hard, name]["regret_se"] or 0.0) ** 2 for name in (policy, "ucb1")) ** 0.5
     no_worse = own[0] <= rows[hard, "ucb1"]["regret_mean"] + 2.0 * errors
-    return [
-        Claim(
-            "Query 1: better than Rank1Elim and UCB1Elim, no worse than UCB1",
-            reading,
-            f"their regret / its: {in_a_row(ratios[hard])}",
-            min(ratios[hard][:2]) > 1.0 and no_worse,
-        ),
-        Claim(
-            "Query 2: better than Rank1Elim, UCB1Elim and UCB1",
-            reading,
-            f"their regret / its: {in_a_row(ratios[easy])}",
-            min(ratios[easy]) > 1.0,
-        ),
-        Claim("less regret on Query 2 than on Query 1", reading, f"{own[1]:,.0f} and {own[0]:,.0f}", own[1] < own[0]),
+    of_others = {
+        problem: "their regret / its: " + ", ".join(f"{each:.2f}" for each in ratios[problem]) for problem in ratios
+    }
+    better = min(ratios[hard][:2]) > 1.0 and no_worse
+    judged = [
+        ("Query 1: better than Rank1Elim and UCB1Elim, no worse than UCB1", of_others[hard], better),
+        ("Query 2: better than Rank1Elim, UCB1Elim and UCB1", of_others[easy], min(ratios[easy]) > 1.0),
+        ("less regret on Query 2 than on Query 1", f"{own[1]:,.0f} and {own[0]:,.0f}", own[1] < own[0]),
     ]
+    return [Claim(claim, reading, measured, holds) for claim, measured, holds in judged]
 
 
 def _hardness(fitted: Models, pair: Sequence[RankOne]) -> pl.DataFrame:

@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 
 from rankone.charts.regret import regret_chart
-from rankone.paper.claims import BASELINES, READINGS, Claim, Reproduction
-from rankone.paper.yandex import Protocol, labelled, models, ratio, shown, studies
+from rankone.paper.claims import Claim, Reproduction
+from rankone.paper.protocol import BASELINES, READINGS, Protocol
+from rankone.paper.yandex import labelled, models, ratio, shown, studies
 from rankone.simulation import Study
 
 # How much lower than another policy's the paper says Rank1ElimKL's regret is.
@@ -58,14 +59,8 @@ def judge(curves: pl.DataFrame, policy: str, reading: str) -> list[Claim]:
     }
     means = {name: float(regrets.mean()) for name, regrets in runs.items()}
     lowest = min(BASELINES, key=lambda name: means[name])
-    claims = [
-        Claim(
-            "lowest regret of the paper's four",
-            reading,
-            f"{means[policy]:,.0f}; lowest other: {lowest} {means[lowest]:,.0f}",
-            means[policy] < means[lowest],
-        )
-    ]
+    measured = f"{means[policy]:,.0f}; lowest other: {lowest} {means[lowest]:,.0f}"
+    claims = [Claim("lowest regret of the paper's four", reading, measured, means[policy] < means[lowest])]
     for name, printed in PRINTED.items():
         reductions = np.array([1.0 - ratio(*pair) for pair in zip(runs[policy], runs[name], strict=True)])
         reduction = float(reductions.mean())
@@ -82,6 +77,5 @@ def by_horizon(claims: list[Claim]) -> pl.DataFrame:
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for claim in claims:
         level, _, horizon = claim.reading.partition(", ")
-        verdict = "holds" if claim.holds else "does not hold"
-        rows.setdefault((claim.claim, level), {})[horizon] = f"{verdict}: {claim.measured}"
+        rows.setdefault((claim.claim, level), {})[horizon] = f"{claim.verdict}: {claim.measured}"
     return pl.DataFrame([{"claim": claim, "reading": level} | cells for (claim, level), cells in rows.items()])

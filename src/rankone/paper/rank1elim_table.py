@@ -7,12 +7,11 @@ rows and columns (8 x 8, p = 0.7).
 
 from __future__ import annotations
 
-from pathlib import Path
+from itertools import pairwise
 
-from rankone.paper.claims import Cell, Claim, Reproduction, compare, in_a_row, judge_tables
+from rankone.paper.claims import Cell, Claim, Reproduction, compare, judge_tables
+from rankone.paper.protocol import Played, Protocol
 from rankone.problems import RankOne, needle
-from rankone.progress import Progress
-from rankone.simulation import simulate
 
 HORIZON, RUNS, POLICY = 2_000_000, 20, "rank1elim"
 TITLES = {"sizes": "sizes", "base rates": "base rates of rows and columns", "gaps": "gaps of rows and columns"}
@@ -60,26 +59,13 @@ def published() -> tuple[list[Cell], list[RankOne]]:
     return cells, list(problems.values())
 
 
-def reproduce(
-    out: Path | None = None, quick: bool = False, workers: int | None = None, progress: Progress | None = None
-) -> Reproduction:
-    """Play every cell of the table and judge it.
-
-    `out` keeps finished runs: a stopped reproduction continues there.
-    `quick`: 4 runs, for a first look; the horizon stays the paper's.
-    """
+def reproduce(protocol: Protocol) -> Reproduction:
+    """Play every cell of the table and judge it; quick: 4 runs, the horizon stays the paper's."""
     cells, problems = published()
-    study = simulate(
-        problems, POLICY, HORIZON, runs=4 if quick else RUNS, seed=1, workers=workers, out=out, progress=progress
-    )
-    compared = compare(cells, [study])
+    compared = compare(cells, protocol.play([Played(problems, [POLICY], HORIZON)], runs=4 if protocol.quick else RUNS))
     mean = {row["problem"]: row["measured"] for row in compared.iter_rows(named=True)}
     sizes = [mean[needle(size, size, p=0.7, gap=0.2).name] for size in (8, 16, 32)]
-    growth = [sizes[1] / sizes[0], sizes[2] / sizes[1]]
-    linear = Claim(
-        "regret grows like the number of rows and columns",
-        "K = L = 8, 16, 32",
-        f"doubles by {in_a_row(growth)}",
-        all(1.6 <= ratio <= 2.6 for ratio in growth),
-    )
+    growth = [later / earlier for earlier, later in pairwise(sizes)]
+    claim = "regret grows like the number of rows and columns"
+    linear = Claim.within(claim, "K = L = 8, 16, 32", "doubles by", growth, 1.6, 2.6)
     return Reproduction({"cells": compared}, [*judge_tables(compared, TITLES), linear], {})

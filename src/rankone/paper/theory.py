@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -13,66 +14,44 @@ from rankone.charts.chart import Chart
 from rankone.charts.parameter import parameter_chart
 from rankone.charts.regret import bounds_chart
 from rankone.numerics.power_law import PowerLaw, fit_power_law
-from rankone.paper.claims import AS_PRINTED, Claim, Reproduction
+from rankone.paper.claims import Claim, Reproduction
+from rankone.paper.protocol import AS_PRINTED, Played, Protocol
 from rankone.paper.stages import play_stages, promised_stage
 from rankone.policies.factors.elimination.rank1elim_kl import Rank1ElimKL
 from rankone.problems import RankOne, lower_bound, needle, random_problem, upper_bound
-from rankone.progress import Progress
-from rankone.simulation import simulate
 
 SEED = 1
 CUT_OFF = 0.5  # a policy that lost more than this share of all there is to lose was still exploring at the horizon
 
 
-def reproduce(
-    out: Path | None = None, quick: bool = False, workers: int | None = None, progress: Progress | None = None
-) -> Reproduction:
-    """Measure what the theory speaks of; return tables, verdicts and pictures.
-
-    `out` keeps finished runs of the simulations; `progress` is called with (finished parts, all parts).
-    """
-    runs = 5 if quick else 20
-    report = progress or (lambda finished, total: None)
-    parts: list[Callable[[], tuple[str, pl.DataFrame]]] = [
-        lambda: ("theorem 1", theorem_1(runs, workers, out)),
-        lambda: ("lemma 2", lemma_2(100 if quick else 1000)),
-        lambda: ("lemma 3", lemma_3(runs)),
-        lambda: ("extreme needle", extreme_needle(runs, workers, out)),
-    ]
+def reproduce(protocol: Protocol) -> Reproduction:
+    """Measure what the theory speaks of; return tables, verdicts and pictures. Progress is of parts."""
+    runs, alone = 5 if protocol.quick else 20, dataclasses.replace(protocol, progress=lambda finished, total: None)
+    parts: dict[str, Callable[[], pl.DataFrame]] = {
+        "theorem 1": lambda: theorem_1(alone, runs),
+        "lemma 2": lambda: lemma_2(100 if protocol.quick else 1000),
+        "lemma 3": lambda: lemma_3(runs),
+        "extreme needle": lambda: extreme_needle(alone, runs),
+    }
     tables: dict[str, pl.DataFrame] = {}
-    for number, part in enumerate(parts):
-        report(number, len(parts))
-        name, tables[name] = part()
-    report(len(parts), len(parts))
+    for number, (name, part) in enumerate(parts.items()):
+        protocol.progress(number, len(parts))
+        tables[name] = part()
+    protocol.progress(len(parts), len(parts))
     exponents = growth_exponents(tables["extreme needle"])
-    return Reproduction(
-        tables,
-        _claims(tables, exponents),
-        {
-            "theorem1": bounds_chart(tables["theorem 1"]),
-            "extreme_needle": extreme_needle_chart(tables["extreme needle"], exponents),
-        },
-    )
+    needles = extreme_needle_chart(tables["extreme needle"], exponents)
+    charts = {"theorem1": bounds_chart(tables["theorem 1"]), "extreme_needle": needles}
+    return Reproduction(tables, _claims(tables, exponents), charts)
 
 
-def theorem_1(runs: int, workers: int | None, out: Path | None) -> pl.DataFrame:
+def theorem_1(protocol: Protocol, runs: int) -> pl.DataFrame:
     """Measured regret of Rank1ElimKL, its lower bound and Theorem 1's upper bound, on a grid of problems."""
     problems = [
         *(needle(size, size, p=p, gap=gap) for size in (4, 16) for p, gap in ((0.25, 0.5), (0.7, 0.2), (0.0, 0.5))),
         *(random_problem(8, 12, seed=seed) for seed in range(3)),
     ]
     horizon = 100_000_000  # long enough for the bound to say more than "at most everything"
-    study = simulate(
-        problems,
-        "rank1elim-kl",
-        horizon=horizon,
-        runs=runs,
-        seed=SEED,
-        workers=workers,
-        checkpoints=10,
-        out=None if out is None else out / "theorem-1",
-        on_stop="raise",
-    )
+    (study,) = protocol.play([Played(problems, ["rank1elim-kl"], horizon, "theorem-1")], runs, SEED, checkpoints=10)
     bounds = pl.DataFrame(
         {
             "problem": [problem.name for problem in problems],
@@ -91,67 +70,39 @@ def lemma_2(runs: int) -> pl.DataFrame:
     """How often a stage's intervals miss (event 1), against the paper's bound 6 e (K + L) / (n log n) a stage."""
     rows = []
     for problem in (needle(2, 2), needle(4, 4, p=0.7, gap=0.2)):
-        for horizon in (1_000, 10_000, 100_000):
-            for c in (0.0, 3.0):
-                logs = [play_stages(problem, Rank1ElimKL(horizon, c), SEED, run) for run in range(runs)]
-                stages = sum(log.stages for log in logs)
-                misses = sum(log.misses for log in logs)
-                bound = 6 * math.e * (problem.n_rows + problem.n_cols) / (horizon * math.log(horizon))
-                rows.append(
-                    {
-                        "problem": problem.name,
-                        "horizon": horizon,
-                        "c": c,
-                        "stages": stages,
-                        "misses": misses,
-                        "miss_rate": misses / stages if stages else None,
-                        "bound": min(1.0, bound),
-                    }
-                )
-    return pl.DataFrame(rows)
+        for horizon, c in itertools.product((1_000, 10_000, 100_000), (0.0, 3.0)):
+            logs = [play_stages(problem, Rank1ElimKL(horizon, c), SEED, run) for run in range(runs)]
+            stages, misses = sum(log.stages for log in logs), sum(log.misses for log in logs)
+            bound = 6 * math.e * sum(problem.shape) / (horizon * math.log(horizon))
+            rows.append(
+                (problem.name, horizon, c, stages, misses, misses / stages if stages else None, min(1.0, bound))
+            )
+    return pl.DataFrame(rows, ["problem", "horizon", "c", "stages", "misses", "miss_rate", "bound"], orient="row")
 
 
 def lemma_3(runs: int) -> pl.DataFrame:
     """Stage at whose end a level was eliminated, against the stage Lemma 3 promises, on benign problems."""
-    table = []
+    rows = []
     steps = RankOne([0.8, 0.6, 0.4, 0.2], [0.9, 0.5, 0.1], name="steps:4x3")
     for problem in (needle(8, 8), needle(8, 8, p=0.7, gap=0.2), steps):
         logs = [play_stages(problem, Rank1ElimKL(2_000_000), SEED, run) for run in range(runs)]
         for side, gaps in (("row", problem.row_gaps), ("column", problem.col_gaps)):
-            for gap in np.unique(gaps[gaps > 0].round(12)):
-                levels = np.flatnonzero(np.isclose(gaps, gap))
-                stages = [log.eliminated[side].get(int(level)) for log in logs for level in levels]
+            for gap in np.unique(gaps[gaps > 0].round(12)).tolist():
+                levels = np.flatnonzero(np.isclose(gaps, gap)).tolist()
+                stages = [log.eliminated[side].get(level) for log in logs for level in levels]
                 seen = [stage for stage in stages if stage is not None]
-                table.append(
-                    {
-                        "problem": problem.name,
-                        "side": side,
-                        "gap": float(gap),
-                        "promised_stage": promised_stage(problem, gap),
-                        "mean_stage": float(np.mean(seen)) if seen else None,
-                        "latest_stage": max(seen, default=None),
-                        "never": len(stages) - len(seen),
-                    }
-                )
-    return pl.DataFrame(table)
+                mean = float(np.mean(seen)) if seen else None
+                promised, never = promised_stage(problem, gap), len(stages) - len(seen)
+                rows.append((problem.name, side, gap, promised, mean, max(seen, default=None), never))
+    columns = ["problem", "side", "gap", "promised_stage", "mean_stage", "latest_stage", "never"]
+    return pl.DataFrame(rows, columns, orient="row", infer_schema_length=None)
 
 
-def extreme_needle(
-    runs: int, workers: int | None, out: Path | None, sizes: Sequence[int] = (2, 3, 4, 6, 8, 12)
-) -> pl.DataFrame:
+def extreme_needle(protocol: Protocol, runs: int, sizes: Sequence[int] = (2, 3, 4, 6, 8, 12)) -> pl.DataFrame:
     """Regret against K on the needle with p = 0 (section 1: K^2 log n for Rank1ElimKL, K^3 log n for Rank1Elim)."""
     problems = [needle(size, size, p=0.0, gap=0.5) for size in sizes]
-    study = simulate(
-        problems,
-        ["rank1elim-kl", "rank1elim", "ucb1"],
-        horizon=10_000_000,
-        runs=runs,
-        seed=SEED,
-        workers=workers,
-        checkpoints=10,
-        out=None if out is None else out / "extreme-needle",
-        on_stop="raise",
-    )
+    wanted = Played(problems, ["rank1elim-kl", "rank1elim", "ucb1"], 10_000_000, "extreme-needle")
+    (study,) = protocol.play([wanted], runs, SEED, checkpoints=10)
     sized = pl.DataFrame(
         {
             "problem": [problem.name for problem in problems],
@@ -197,30 +148,16 @@ def _claims(tables: dict[str, pl.DataFrame], exponents: Mapping[str, PowerLaw]) 
     telling = theorem.filter(pl.col("upper_bound") < pl.col("most_regret"))["bound_over_regret"].to_list()
     ours, theirs = exponents["rank1elim-kl"].exponent, exponents["rank1elim"].exponent
     late = stages.filter((pl.col("never") > 0) | (pl.col("latest_stage") > pl.col("promised_stage")))
+    bounded = f"the bound is {min(telling):.0f} to {max(telling):.0f} times the regret, on the {len(telling)} of "
+    bounded += f"{theorem.height} problems where it is below the largest regret possible"
+    in_time = f"{stages.height - late.height} of {stages.height} gaps in time"
+    needle_claim = "extreme needle: {} grows as K^{} ({} to {})"
     return [
-        Claim(
-            "Theorem 1 bounds the regret",
-            AS_PRINTED,
-            f"the bound is {min(telling):.0f} to {max(telling):.0f} times the regret, on the {len(telling)} of "
-            f"{theorem.height} problems where it is below the largest regret possible",
-            min(telling) >= 1,
-        ),
+        Claim("Theorem 1 bounds the regret", AS_PRINTED, bounded, min(telling) >= 1),
         *(_lemma_2_claim(events.filter(pl.col("c") == c), c) for c in (3.0, 0.0)),
-        Claim(
-            "Lemma 3: eliminated by the promised stage",
-            AS_PRINTED,
-            f"{stages.height - late.height} of {stages.height} gaps in time",
-            late.height == 0,
-        ),
-        Claim(
-            "extreme needle: Rank1ElimKL grows as K^2 (1.5 to 2.5)", AS_PRINTED, f"as K^{ours:.2f}", abs(ours - 2) < 0.5
-        ),
-        Claim(
-            "extreme needle: Rank1Elim grows as K^3 (2.5 to 3.5)",
-            "AISTATS 2017",
-            f"as K^{theirs:.2f}",
-            abs(theirs - 3) < 0.5,
-        ),
+        Claim("Lemma 3: eliminated by the promised stage", AS_PRINTED, in_time, late.height == 0),
+        Claim.within(needle_claim.format("Rank1ElimKL", 2, 1.5, 2.5), AS_PRINTED, "as K to the", [ours], 1.5, 2.5),
+        Claim.within(needle_claim.format("Rank1Elim", 3, 2.5, 3.5), "AISTATS 2017", "as K to the", [theirs], 2.5, 3.5),
     ]
 
 

@@ -7,7 +7,7 @@ paper played is not printed either, so every claim is judged at several.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,11 +15,9 @@ import polars as pl
 
 from rankone import clicks
 from rankone.charts.chart import Chart
-from rankone.errors import InputError
-from rankone.paper.claims import POLICIES
+from rankone.paper.protocol import POLICIES, Played, Protocol
 from rankone.problems import RankOne
-from rankone.progress import Progress
-from rankone.simulation import Study, simulate
+from rankone.simulation import Study
 
 # The figures show FIGURE_HORIZON: long enough for Rank1ElimKL to eliminate on 800 items, short enough that Rank1Elim
 # and UCB1 still differ as the paper describes. The claims are judged at all of them.
@@ -28,37 +26,6 @@ FIGURE_HORIZON = 3_000_000
 QUICK_HORIZONS = (100_000, 300_000)
 QUERIES, RUNS = 20, 5
 GENERATED_LISTS = 400_000
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """What Figures 2 and 3 are made from, and how thoroughly.
-
-    Args:
-        out: directory that keeps the generated log and the finished runs.
-        log: a click log; without one, a generated log is used and labelled so.
-        format: format of the log; recognised automatically by default.
-        truth: play on the truth of the generated log instead of on its fit.
-        quick: one run and short horizons, for a first look.
-        workers: processes to use.
-        progress: called with (finished runs, all runs).
-        preparing: called with (finished, all, what they are) while the log is made and read.
-    """
-
-    out: Path
-    log: str | None = None
-    format: str | None = None
-    truth: bool = False
-    quick: bool = False
-    workers: int | None = None
-    progress: Progress | None = None
-    preparing: Callable[[int, int, str], None] = lambda finished, total, what: None
-
-    def __post_init__(self) -> None:
-        if self.log is not None and self.truth:
-            raise InputError("a log of known truth", f"the log {self.log}", "leave out the log, or the truth")
-        if self.log is None and self.format is not None:
-            raise InputError("a log with the format", f"{self.format} and no log", "name the log, or leave it out")
 
 
 @dataclass(frozen=True)
@@ -92,7 +59,9 @@ def models(protocol: Protocol) -> Models:
         source = f"{Path(protocol.log).name} ({counts.report['lists']:,} lists), fitted by PyClick's rule"
     else:
         lists = GENERATED_LISTS // 10 if protocol.quick else GENERATED_LISTS
-        made = clicks.generate_log(protocol.out / "generated-log.tsv.gz", lists, queries=QUERIES, progress=writing)
+        made = clicks.generate_log(
+            Path(protocol.out or ".") / "generated-log.tsv.gz", lists, queries=QUERIES, progress=writing
+        )
         if protocol.truth:
             return Models("truth of a GENERATED log", made.problems, None)
         counts = clicks.read(made.path, progress=reading)
@@ -104,27 +73,8 @@ def models(protocol: Protocol) -> Models:
 def studies(problems: Sequence[RankOne], protocol: Protocol, figure: str) -> dict[int, Study]:
     """Play every policy on the problems at every horizon; elimination policies plan for theirs: a study each."""
     horizons = QUICK_HORIZONS if protocol.quick else HORIZONS
-    runs = 1 if protocol.quick else RUNS
-    each = len(problems) * len(POLICIES) * runs
-    tell = protocol.progress or (lambda finished, total: None)
-
-    def done(place: int) -> Progress:
-        return lambda finished, total: tell(place * each + finished, len(horizons) * each)
-
-    return {
-        horizon: simulate(
-            problems,
-            POLICIES,
-            horizon=horizon,
-            runs=runs,
-            seed=2,
-            workers=protocol.workers,
-            out=protocol.out / figure / f"runs-{horizon}",
-            progress=done(place),
-            on_stop="raise",
-        )
-        for place, horizon in enumerate(horizons)
-    }
+    wanted = [Played(problems, POLICIES, horizon, f"{figure}/runs-{horizon}") for horizon in horizons]
+    return dict(zip(horizons, protocol.play(wanted, runs=1 if protocol.quick else RUNS, seed=2), strict=True))
 
 
 def labelled(chart: Chart, source: str) -> Chart:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from rankone.cli._options import WORKERS, format_names
 
 if TYPE_CHECKING:
     from rankone.paper.claims import Reproduction
-    from rankone.paper.yandex import Protocol
 
 _QUICK = typer.Option(False, "--quick", help="A quick look: fewer runs (and for fig2 and fig3 a shorter horizon).")
 _LOG = typer.Option(None, "--log", help="Your click log; without one, a generated log is used and labelled so.")
@@ -35,7 +34,7 @@ def fig1(
     """Figure 1: needle problems, K = L = 32, 64, 128."""
     from rankone.paper.fig1 import reproduce
 
-    _reproduce("fig1", reproduce, "runs", out, quick=quick, workers=workers, today=today)
+    _reproduce("fig1", reproduce, "runs", out, {"today": today}, quick=quick, workers=workers)
 
 
 def _figure_of_log(figure: str, about: str) -> None:
@@ -52,7 +51,7 @@ def _figure_of_log(figure: str, about: str) -> None:
         workers: int | None = WORKERS,
     ) -> None:
         reproduce = importlib.import_module(f"rankone.paper.{figure}").reproduce
-        _from_log(figure, reproduce, out, log=log, format=format, truth=truth, quick=quick, workers=workers)
+        _reproduce(figure, reproduce, "runs", out, log=log, format=format, truth=truth, quick=quick, workers=workers)
 
     run.__doc__, run.__qualname__ = about, figure
     command(f"reproduce {figure}", example="--quick", topic=STUDY, group=_ABOUT)(run)
@@ -115,22 +114,21 @@ _played(
 
 
 def _reproduce(
-    name: str, reproduce: Callable[..., Reproduction], unit: str, out: Path, *, workers: int | None, **choices: bool
+    name: str,
+    reproduce: Callable[..., Reproduction],
+    unit: str,
+    out: Path,
+    own: Mapping[str, Any] | None = None,
+    **choices: Any,
 ) -> None:
+    """Reproduce by a protocol with these choices; `own` are what only this one can be asked for."""
     from rankone.cli._progress import progress_bar
+    from rankone.paper.protocol import Protocol
 
     with progress_bar(unit, out=out, compiles=True) as progress:
-        result = reproduce(out=out, workers=workers, progress=progress, **choices)
-    show_reproduction(result, out, name, **choices)
-
-
-def _from_log(figure: str, reproduce: Callable[[Protocol], Reproduction], out: Path, **choices: Any) -> None:
-    from rankone.cli._progress import progress_bar
-    from rankone.paper.yandex import Protocol
-
-    with progress_bar("runs", out=out, compiles=True) as progress:
-        result = reproduce(Protocol(out, progress=progress, preparing=progress, **choices))
-    show_reproduction(result, out, figure, **{name: value for name, value in choices.items() if name != "workers"})
+        result = reproduce(Protocol(out, progress=progress, preparing=progress, **choices), **own or {})
+    asked = {choice: value for choice, value in choices.items() if choice != "workers"}
+    show_reproduction(result, out, name, **asked, **own or {})
 
 
 def show_reproduction(result: Reproduction, out: Path, figure: str, **options: str | bool | None) -> None:
