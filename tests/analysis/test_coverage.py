@@ -12,9 +12,8 @@ from benchmarks.bench_analyse import WORLDS as WORLDS_AT_LENGTH
 from scipy import stats
 
 from rankone.analysis.interactions import check_counts
-from rankone.analysis.product.best import chosen_contrast, level_bounds, whole_rate
+from rankone.analysis.product.best import chosen_contrast, impressions_needed, level_bounds, whole_rate
 from rankone.analysis.product.intervals import Intervals
-from rankone.analysis.product.more_data import impressions_needed
 from rankone.analysis.product.shrinkage import shrink
 from rankone.clicks.counts.dispersion import BINOMIAL, estimated_dispersion, given_dispersion
 from rankone.clicks.counts.factor_counts import FactorCounts, as_factor_counts, as_pair_counts

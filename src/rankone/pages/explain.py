@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 MOST_STEPS = 1_000_000
 _HERE = Path(__file__).parent
 _STRIP = 5  # moments in the strip
+_AS_THEY_ARE = ("step", "kind", "text", "stage", "clicked", "sweeps", "regret")  # of a frame, for the page
 _MOST_SHOWN, _MOST_STRIPS = 12, 8  # levels of a large factor, and combinations over time, that the page shows
 
 
@@ -200,15 +201,12 @@ class FactorExplanation(Explanation):
             alive = math.prod(int(own.sum()) for own in np.split(frame.left, starts[1:]))
             frames.append(
                 {
-                    "step": frame.step,
-                    "kind": frame.kind,
-                    "text": frame.text,
-                    "stage": frame.stage,
+                    name: getattr(frame, name)
+                    for name in ("step", "kind", "text", "stage", "clicked", "sweeps", "regret")
+                }
+                | {
                     "decision": self._names(frame.decision),
-                    "clicked": frame.clicked,
-                    "sweeps": frame.sweeps,
                     "leader": self._names(frame.leader),
-                    "regret": frame.regret,
                     "clicks": int(frame.clicks[: len(names[0])].sum()),
                     "strips": so_far.tolist(),
                     "remaining": alive if frame.pairs is None else int(frame.pairs.left.sum()),
@@ -299,18 +297,10 @@ def explain(
     player.check_kind(world.decision_kind, world.shape, "an explanation")
     recorder = Recorder(player.with_horizon(horizon).for_problem(*world.best_decision()), world, horizon, seed)
     named = [] if problem is None else None if text is None else ["--problem", text]
+    frames, again = recorder.play(), made_again(player, world, horizon, seed, named)
+    told = {name: getattr(recorder, name) for name in ("about_levels", "sweeps", "interval", "scored_by", "traffic")}
     return FactorExplanation(
-        policy=player,
-        problem=world,
-        horizon=horizon,
-        seed=seed,
-        frames=recorder.play(),
-        about_levels=recorder.about_levels,
-        sweeps=recorder.sweeps,
-        interval=recorder.interval,
-        scored_by=recorder.scored_by,
-        traffic=recorder.traffic(),
-        again=made_again(player, world, horizon, seed, named),
+        policy=player, problem=world, horizon=horizon, seed=seed, frames=frames, again=again, **told
     )
 
 

@@ -146,6 +146,7 @@ class Recorder:
             self._end(self._result())
         return self.frames
 
+    @property
     def traffic(self) -> pl.DataFrame:
         """Return the share of decisions of each level, stretch by stretch."""
         names = [(factor, level) for factor, own in self.problem.level_names.items() for level in own]

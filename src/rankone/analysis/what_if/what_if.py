@@ -9,20 +9,21 @@ from typing import Any, overload
 import numpy as np
 import polars as pl
 
-from rankone.analysis.what_if.estimate_table import LEAST, Estimated, estimate_table
 from rankone.analysis.what_if.logged_decisions import (
     ESTIMATED,
     ROUNDED,
     assumption,
+    factors_in,
     factors_of,
+    is_changing,
+    misfit,
     read_decisions,
     read_target,
     table_of,
-    told_target,
+    target_text,
     usable_rows,
 )
-from rankone.analysis.what_if.moved_rates import rates_moved
-from rankone.analysis.what_if.off_policy import effective_size, estimates
+from rankone.analysis.what_if.off_policy import LEAST, Estimated, effective_size, estimate_table, estimates, rates_moved
 from rankone.analysis.what_if.replayed_policy import ReplayedPolicy, replay_policy
 from rankone.analysis.what_if.what_if_lists import WhatIfLists, evaluate_lists
 from rankone.errors import InputError
@@ -81,64 +82,51 @@ class WhatIf(Estimated):
     def _sentence(self) -> str:
         weights = ", ".join(f"{weight:.3g}" for weight in self.largest_weights)
         rest = f"; {amount(self.left_out, 'row')} left out (no outcome that counts, or no probability)"
-        rest = rest if self.left_out else ""
-        said = [
-            f"Target: {self.target}.",
-            f"The log: {amount(self.decisions, 'decision')}, {self.logged:.4g} per decision{rest}.",
-            f"The log is worth {self.effective:,.0f} decisions that the target made itself; largest weights {weights}.",
-        ]
-        if self.changing:
-            said.append(_WHILE_LEARNING[self.moved])
-            if self.answered and self.value is None:
-                said.append(f"Too little of the log speaks for all of its time: `{self.first}` has no value.")
-        if self.rounded:
-            said.append(ROUNDED)
-        if self.assumed:
-            said.append(f"The log has no probabilities: {_ASSUMED[self.assumed]}.")
-        if self.without_chance:
-            said.append(
-                f"{amount(self.without_chance, 'decision')} without a probability have weight 0. That is right if the "
-                "policy says one only where it explores; if not, weights average too little, and that is said."
-            )
-        if self.unsupported > 0.0:
-            known = "only the model says something of it (dm, and with it dr, switch-dr, shrunk-dr and adaptive)"
-            if self.unknown > 0.0:
-                known = f"{percent(self.unknown, 2)} are levels that it never shows, of which the model knows nothing "
-                known += "either, so dm, dr, switch-dr, shrunk-dr and adaptive have no value"
-            said.append(
-                f"{percent(self.unsupported, 2)} of what the target shows is not in the log at all: {known}. ips "
-                "takes it for never clicked; snips and replay take the rest for the whole."
-            )
         expected = 1.0 - self.unsupported
         short = expected - self.average_weight  # by more than a tenth, and by more than chance explains
-        if self.misfit:
-            said.append(f"The probabilities do not fit the log: {self.misfit}. Check them: all estimates need them.")
-        elif self.answered and short > max(0.1 * expected, 3.0 * self.weight_error):
-            said.append(
-                f"Weights average {self.average_weight:.2f}, not {expected:.2g}: the target's probabilities are too "
-                "high, or in part of the log it had no chance to be shown, or hardly any. ips takes that part for "
-                "never clicked, dr and adaptive take the model's word for it, snips takes the rest for the whole; no "
-                "interval knows of that."
-            )
-        if not self.answered:
-            said.append(
-                f"No answer: below {LEAST:.0f} effective decisions an estimate is chance. Log more decisions, or ask "
-                "for a target closer to what was shown."
-            )
-        else:
-            learned = (
-                "where a policy that learns shows what is asked for ever more rarely, only that of adaptive does, as "
-                "long as the probability is not 0 and click rates stay the same"
-            )
-            if self.moved:
-                learned = "as click rates seem to have moved, the interval of adaptive does not hold"
-            said.append(
-                f"{percent(self.level)} intervals hold for a target that was fixed beforehand, if the probabilities "
-                f"are those of the decisions; {learned}. dm is a "
-                "product of the factors, as good as that is; switch-dr and shrunk-dr give up an unknown bias for less "
-                f"spread: these three have no interval. Empty: worth fewer than {LEAST:.0f} decisions."
-            )
-        return "\n".join(said)
+        few = self.answered and short > max(0.1 * expected, 3.0 * self.weight_error)
+        known = "only the model says something of it (dm, and with it dr, switch-dr, shrunk-dr and adaptive)"
+        if self.unknown > 0.0:
+            known = f"{percent(self.unknown, 2)} are levels that it never shows, of which the model knows nothing "
+            known += "either, so dm, dr, switch-dr, shrunk-dr and adaptive have no value"
+        learned = (
+            "where a policy that learns shows what is asked for ever more rarely, only that of adaptive does, as long "
+            "as the probability is not 0 and click rates stay the same"
+        )
+        if self.moved:
+            learned = "as click rates seem to have moved, the interval of adaptive does not hold"
+        none = self.changing and self.answered and self.value is None
+        said = {
+            f"Target: {self.target}.": True,
+            f"The log: {amount(self.decisions, 'decision')}, {self.logged:.4g} per decision"
+            f"{rest * bool(self.left_out)}.": True,
+            f"The log is worth {self.effective:,.0f} decisions that the target made itself; largest weights "
+            f"{weights}.": True,
+            _WHILE_LEARNING[self.moved]: self.changing,
+            f"Too little of the log speaks for all of its time: `{self.first}` has no value.": none,
+            ROUNDED: self.rounded,
+            f"The log has no probabilities: {_ASSUMED.get(self.assumed, '')}.": bool(self.assumed),
+            f"{amount(self.without_chance, 'decision')} without a probability have weight 0. That is right if the "
+            "policy says one only where it explores; if not, weights average too little, and that is said.": bool(
+                self.without_chance
+            ),
+            f"{percent(self.unsupported, 2)} of what the target shows is not in the log at all: {known}. ips takes it "
+            "for never clicked; snips and replay take the rest for the whole.": self.unsupported > 0.0,
+            f"The probabilities do not fit the log: {self.misfit}. Check them: all estimates need them.": bool(
+                self.misfit
+            ),
+            f"Weights average {self.average_weight:.2f}, not {expected:.2g}: the target's probabilities are too high, "
+            "or in part of the log it had no chance to be shown, or hardly any. ips takes that part for never clicked, "
+            "dr and adaptive take the model's word for it, snips takes the rest for the whole; no interval knows of "
+            "that.": few and not self.misfit,
+            f"No answer: below {LEAST:.0f} effective decisions an estimate is chance. Log more decisions, or ask for a "
+            "target closer to what was shown.": not self.answered,
+            f"{percent(self.level)} intervals hold for a target that was fixed beforehand, if the probabilities are "
+            f"those of the decisions; {learned}. dm is a product of the factors, as good as that is; switch-dr and "
+            "shrunk-dr give up an unknown bias for less spread: these three have no interval. Empty: worth fewer than "
+            f"{LEAST:.0f} decisions.": self.answered,
+        }
+        return "\n".join(sentence for sentence, is_said in said.items() if is_said)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -205,49 +193,41 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
         )
     number_in("level", level, "(0, 1)", example=0.95)
     table = table_of(log)
-    names = [factors] if isinstance(factors, str) else list(factors)
-    names = names or factors_of(table)
+    names = factors_of(table, factors)
     if is_policy:
-        _refuse_probabilities(chance, uniform, estimated)
+        for name, given in {"chance": chance is not None, "uniform": uniform, "estimated": estimated}.items():
+            if given:
+                do = "leave it out: a policy that is replayed needs none"
+                raise InputError("a policy without a word on probabilities", name, do)
         if not names:
             got = f"the columns {', '.join(table.columns)}"
             raise InputError("the factors that the policy decides", got, "name their columns with factors (--factor)")
         rows = usable_rows(table, names, clicked, None, time, "uniform")  # needs none
         return replay_policy(target, rows, names, level, seed, horizon)
-    wanted = read_target(target)
-    names = names or [name for name in wanted.columns if name != "probability"]
-    rows = usable_rows(table, names, clicked, chance, time, assumption(uniform, estimated))
-    found = read_decisions(rows, wanted, names, table.height)
-    logged = found.logged
-    yes_or_no = bool(np.isin(logged.reward, (0.0, 1.0)).all())
-    answer = estimate_table(estimates(logged, seed), level, yes_or_no)
+    wanted, assumed = read_target(target), assumption(uniform, estimated)
+    names = names or factors_in(wanted)
+    rows = usable_rows(table, names, clicked, chance, time, assumed)
+    logged = read_decisions(rows.table, wanted, names)
+    weight = logged.weight
+    answer = estimate_table(estimates(logged, seed), level, logged.reward)
     worth = answer.filter(pl.col("estimator").is_in(_NEED_SUPPORT))["effective"]
     return WhatIf(
         table=answer if (worth >= LEAST).any() else answer.clear(),
         logged=float(logged.reward.mean()),
-        decisions=len(logged.weight),
-        left_out=found.rows - len(logged.weight),
-        effective=effective_size(logged.weight),
-        largest_weights=np.sort(logged.weight)[::-1][:3].tolist(),
-        unsupported=found.unsupported,
-        average_weight=float(logged.weight.mean()),
-        weight_error=float(logged.weight.std() / np.sqrt(len(logged.weight))),
+        decisions=len(weight),
+        left_out=table.height - len(weight),
+        effective=effective_size(weight),
+        largest_weights=np.sort(weight)[::-1][:3].tolist(),
+        unsupported=logged.unsupported,
+        average_weight=float(weight.mean()),
+        weight_error=float(weight.std() / np.sqrt(len(weight))),
         unknown=logged.unknown,
-        without_chance=found.without_chance,
-        target=told_target(target, wanted),
-        assumed=found.assumed,
-        changing=found.changing,
-        moved=rates_moved(logged.action, logged.reward, logged.weight),
-        misfit=found.misfit,
+        without_chance=rows.without_chance,
+        target=target_text(wanted),
+        assumed=assumed,
+        changing=is_changing(rows.table, logged),
+        moved=rates_moved(logged.action, logged.reward, weight),
+        misfit=misfit(rows.table, logged, names),
         level=level,
         rounded=rows.rounded,
     )
-
-
-def _refuse_probabilities(chance: str | None, uniform: bool, estimated: bool) -> None:
-    """Refuse what says where probabilities come from: the replay of a policy uses none."""
-    given = {"chance": chance is not None, "uniform": uniform, "estimated": estimated}
-    for name, said in given.items():
-        if said:
-            why = "leave it out: a policy that is replayed needs none"
-            raise InputError("a policy without a word on probabilities", name, why)

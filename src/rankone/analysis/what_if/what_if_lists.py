@@ -6,17 +6,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from rankone.analysis.what_if.estimate_table import LEAST, Estimated, estimate_table
-from rankone.analysis.what_if.list_baselines import BASELINES
-from rankone.analysis.what_if.list_off_policy import list_estimates
-from rankone.analysis.what_if.list_target import read_list_target
+from rankone.analysis.what_if.list_off_policy import BASELINES, list_estimates
 from rankone.analysis.what_if.logged_decisions import ESTIMATED, assumption, table_of
-from rankone.analysis.what_if.logged_lists import Columns, read_lists
-from rankone.errors import InputError
-from rankone.specs import amount, number_in
+from rankone.analysis.what_if.logged_lists import Columns, read_list_target, read_lists
+from rankone.analysis.what_if.off_policy import LEAST, Estimated, estimate_table
+from rankone.clicks.models.fitting.uncertainty import checked_level
+from rankone.specs import amount, one_of
 from rankone.wording.numbers import percent
 
 VALUES = {"clicks": "clicks a list", "any": "lists with a click"}
@@ -43,38 +40,25 @@ class WhatIfLists(Estimated):
     level: float
 
     def _sentence(self) -> str:
-        rest = (
-            f"; {amount(self.left_out, 'list')} left out (gaps, nothing known, or too short)" if self.left_out else ""
-        )
-        said = [
-            f"Target: {self.target}.",
-            f"The log: {amount(self.lists, 'list')}, {self.logged:.4g} {VALUES[self.of]}{rest}.",
-        ]
-        if self.assumed:
-            said.append(f"The log has no probabilities: {_ASSUMED[self.assumed]}.")
-        if any(self.unsupported.values()):
-            parts = ", ".join(f"{percent(share, 2)} of its {_PARTS[kind]}" for kind, share in self.unsupported.items())
-            said.append(
-                f"Of the target, the log never shows {parts}: sips, rips and iips take that for never clicked, their "
-                "self-normalised forms take the rest for the whole."
-            )
-        if not self.answered:
-            said.append(
-                f"No answer: below {LEAST:.0f} effective lists an estimate is chance. Log more lists, or ask for a "
-                "target closer to what was shown."
-            )
-            return "\n".join(said)
-        said.append(
+        rest = f"; {amount(self.left_out, 'list')} left out (gaps, nothing known, or too short)" * bool(self.left_out)
+        parts = ", ".join(f"{percent(share, 2)} of its {_PARTS[kind]}" for kind, share in self.unsupported.items())
+        said = {
+            f"Target: {self.target}.": True,
+            f"The log: {amount(self.lists, 'list')}, {self.logged:.4g} {VALUES[self.of]}{rest}.": True,
+            f"The log has no probabilities: {_ASSUMED.get(self.assumed, '')}.": bool(self.assumed),
+            f"Of the target, the log never shows {parts}: sips, rips and iips take that for never clicked, their "
+            "self-normalised forms take the rest for the whole.": any(self.unsupported.values()),
+            f"No answer: below {LEAST:.0f} effective lists an estimate is chance. Log more lists, or ask for a target "
+            "closer to what was shown.": not self.answered,
             "sips is right in any world; rips and cascade-dr if a click does not depend on what stands below "
             "(cascades); iips only if it depends on its own item and position alone: where it differs from rips by "
-            f"more than the intervals allow, do not use it. dm is the model '{self.baseline}', as good as that is."
-        )
-        said.append(
+            "more than the intervals allow, do not use it. dm is the model "
+            f"'{self.baseline}', as good as that is.": self.answered,
             f"{percent(self.level)} intervals hold for a target that was fixed beforehand, if the probabilities are "
             "those of the lists and the log's policy stayed as it was. Empty: worth fewer than "
-            f"{LEAST:.0f} lists, or items that the log never shows."
-        )
-        return "\n".join(said)
+            f"{LEAST:.0f} lists, or items that the log never shows.": self.answered,
+        }
+        return "\n".join(sentence for sentence, is_said in said.items() if is_said)
 
 
 def evaluate_lists(
@@ -123,32 +107,29 @@ def evaluate_lists(
     >>> found.table.filter(estimator="snrips")["value"].to_list()
     [0.5]
     """
-    number_in("level", level, "(0, 1)", example=0.95)
-    for given, known, name in ((of, VALUES, "of"), (baseline, BASELINES, "baseline")):
-        if given not in known:
-            raise InputError(f"{name} one of {', '.join(known)}", given, f"leave {name} out")
-    wanted = read_list_target(target)
+    checked_level(level)
+    one_of("of", of, VALUES)
+    one_of("baseline", baseline, BASELINES)
+    wanted, assumed = read_list_target(target), assumption(uniform, estimated)
     columns = Columns(list, position, item, clicked, chance)
-    found = read_lists(table_of(log), wanted, columns, assumption(uniform, estimated), first_click=of == "any")
-    logged = found.logged
-    estimates = list_estimates(logged, baseline, seed)
-    yes_or_no = bool(np.isin(logged.reward.sum(axis=1), (0.0, 1.0)).all())  # as in a cascade
-    answer = estimate_table(estimates, level, yes_or_no, most=1.0 if of == "any" else float(wanted.positions))
+    logged, left_out, unsupported = read_lists(table_of(log), wanted, columns, assumed, first_click=of == "any")
+    earned, most = logged.reward.sum(axis=1), 1.0 if of == "any" else float(wanted.positions)
+    answer = estimate_table(list_estimates(logged, baseline, seed), level, earned, most)  # 0 or 1 in a cascade
     weights = pl.col("estimator").replace(_WEIGHTS)
     largest = {kind: float(weight.max()) for kind, weight in logged.weights.items()}
     answer = answer.with_columns(
         largest=weights.replace_strict(largest, default=None, return_dtype=pl.Float64),
-        unsupported=weights.replace_strict(found.unsupported, default=None, return_dtype=pl.Float64),
+        unsupported=weights.replace_strict(unsupported, default=None, return_dtype=pl.Float64),
     )
     return WhatIfLists(
         table=answer if (answer["effective"] >= LEAST).any() else answer.clear(),
-        logged=float(logged.reward.sum(axis=1).mean()),
+        logged=float(earned.mean()),
         lists=len(logged.items),
-        left_out=found.left_out,
-        unsupported=found.unsupported,
-        target=wanted.told(),
+        left_out=left_out,
+        unsupported=unsupported,
+        target=wanted.text,
         of=of,
         baseline=baseline,
-        assumed=assumption(uniform, estimated),
+        assumed=assumed,
         level=level,
     )

@@ -52,7 +52,7 @@ def check_rank1(
 
     taken: list[str] = []
     if is_database(source[0]):
-        from rankone.analysis.replayed_check import check_experiment
+        from rankone.analysis.interactions import check_experiment
         from rankone.live import Database
 
         if len(source) != 2:
