@@ -10,7 +10,7 @@ import pytest
 import rankone
 from rankone.paper import theory
 from rankone.paper.protocol import Protocol
-from rankone.paper.stages import play_stages, promised_stage
+from rankone.paper.theory import play_stages, promised_stage
 from rankone.policies.engines.elimination import SWEEP_CONFIDENCE
 
 

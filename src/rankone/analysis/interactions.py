@@ -69,17 +69,10 @@ def check_experiment(
     dispersion: float | None = None,
     progress: CheckProgress = lambda now, total: None,
 ) -> Rank1Report:
-    """Test whether the click rates of an experiment are a product of its levels'.
+    """Test whether the click rates of an experiment are a product of its levels', with the wishes of `check_rank1`.
 
-    Args:
-        database: where the experiment is.
-        name: its name.
-        simulations: how often to play it again (twice each); default 199, and fewer where the p-value is large; of
-            three factors and more, tables to simulate, default 999.
-        level: error rate at which the report speaks of doubt.
-        seed: of the random numbers.
-        dispersion: how much more than binomially clicks scatter; default 1.
-        progress: called with simulations done and simulations in all.
+    `simulations` say how often it is played again (twice each), by default 199 times, and fewer where the p-value is
+    large; of three factors and more, how many tables are simulated, by default 999. `dispersion` is 1 by default.
     """
     with database.reader() as storage:
         number = storage.number(name)

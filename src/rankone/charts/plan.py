@@ -14,11 +14,8 @@ from rankone.charts.chart import COLOURS, Chart, drawn, log_axis, short_axis, sm
 def plan_chart(spans: Sequence[Mapping[str, Any]], bound: float, visitors_a_day: float | None, title: str) -> Chart:
     """Draw visitors until the verdict, half of the experiments to nine of ten, and the clicks lost until then.
 
-    Args:
-        spans: way, median, late and lost of each way to run it; None: not known, no mark is drawn.
-        bound: visitors before which no rule that compares neighbours is sure, a dashed line.
-        visitors_a_day: for the days on the axis' title; None: none.
-        title: what is planned.
+    `spans` have way, median, late and lost of each way to run it; None: not known, no mark is drawn. The dashed line is
+    the `bound`, visitors before which no rule that compares neighbours is sure.
 
     >>> span = {"way": "both", "median": 900.0, "late": 1500.0, "lost": 40.0}
     >>> chart = plan_chart([span], bound=300.0, visitors_a_day=100.0, title="2 x 2 pairs")

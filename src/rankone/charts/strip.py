@@ -16,11 +16,8 @@ _IN, _OUT = "in the race", "eliminated"
 def strip_chart(cells: pl.DataFrame, levels: pl.DataFrame, title: str, note: str) -> Chart:
     """Draw each moment as a grid of shares and, below it, the estimates of rows and of columns.
 
-    Args:
-        cells: moment, when, row, col, share, left.
-        levels: moment, when, side ("row" or "col"), name, mean, low, high, left.
-        title: of the whole strip.
-        note: what the panels show.
+    `cells` has the columns moment, when, row, col, share, left, `levels` moment, when, side ("row" or "col"), name,
+    mean, low, high, left. The `note` says what the panels show.
 
     >>> moment = {"moment": [0, 0], "when": ["decisions 1 to 9"] * 2}
     >>> cells = pl.DataFrame({**moment, "row": ["a", "b"], "col": ["x", "x"], "share": [0.8, 0.2],

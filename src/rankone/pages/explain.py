@@ -171,9 +171,8 @@ class FactorExplanation(Explanation):
         """Return the page: one file, interactive, offline."""
         title = f"{self.policy.name}, step by step"
         idea_of_it = idea(eliminates=self.frames[0].stage is not None, sweeps=self.sweeps)
-        story = [frame.text for frame in self._story]
-        some = self._some()
-        body = self._filled("explain.html", title, sizes(self.problem), idea=idea_of_it, story=story, some=some)
+        words = {"idea": idea_of_it, "story": [frame.text for frame in self._story], "some": self._some()}
+        body = self._filled("explain.html", title, sizes(self.problem), **words)
         style, script = ((_HERE / f"explain.{kind}").read_text() for kind in ("css", "js"))
         return whole_page(title, body, style, [script], self._data())
 
@@ -191,7 +190,9 @@ class FactorExplanation(Explanation):
     def _data(self) -> dict[str, Any]:
         """What the page's script draws; combinations are lists of names."""
         kept, names = self._kept(), list(self.problem.level_names.values())
-        total = sum((Counter(frame.fresh) for frame in self.frames), Counter())
+        total: Counter[Combination] = Counter()
+        for frame in self.frames:
+            total.update(frame.fresh)
         strips = [combination for combination, _ in total.most_common(_MOST_STRIPS)]
         starts = starts_of(self.problem.shape)[:-1]
         so_far = np.zeros(len(strips), np.int64)
@@ -200,10 +201,7 @@ class FactorExplanation(Explanation):
             so_far += [frame.fresh.get(combination, 0) for combination in strips]
             alive = math.prod(int(own.sum()) for own in np.split(frame.left, starts[1:]))
             frames.append(
-                {
-                    name: getattr(frame, name)
-                    for name in ("step", "kind", "text", "stage", "clicked", "sweeps", "regret")
-                }
+                {name: getattr(frame, name) for name in _AS_THEY_ARE}
                 | {
                     "decision": self._names(frame.decision),
                     "leader": self._names(frame.leader),
@@ -288,9 +286,7 @@ def explain(
     if player.decision_kind == "list":
         from rankone.pages.explain_lists import explain_lists
 
-        return explain_lists(
-            player, as_problem("cascade:8x3") if problem is None else as_problem(problem), horizon, seed
-        )
+        return explain_lists(player, as_problem("cascade:8x3" if problem is None else problem), horizon, seed)
     given = example() if problem is None else as_problem(problem)
     text = problem if isinstance(problem, str) else given.name if is_named_problem(given) else None
     world = given if isinstance(given, Product) else as_rank_one(given, "with factors to draw")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,6 +42,12 @@ class Part:
     files: dict[str, str] = field(default_factory=dict)  # by name: text to save
     warning: str = ""
     remarks: Sequence[str] = ()  # what else is to be said, a sentence or two each
+
+    @property
+    def downloads(self) -> list[tuple[str, str, str]]:
+        """Files to save: what they are called on the page and on a disk, and what is in them, in base 64."""
+        coded = {name: base64.b64encode(text.encode()).decode() for name, text in self.files.items()}
+        return [(name, re.sub(r"[^\w. -]+", "-", name), text) for name, text in coded.items()]
 
 
 def study_part(directory: Path) -> Part:

@@ -65,12 +65,7 @@ class Reproduction(Shown):
         return pl.DataFrame({name: [getattr(claim, name) for claim in self.claims] for name in columns})
 
     def save(self, directory: Path, command: str | None = None) -> None:
-        """Write every table as CSV, the claims as claims.csv and every chart as PNG, SVG, HTML and JSON.
-
-        Args:
-            directory: where to.
-            command: what makes the same again, for a report.
-        """
+        """Write tables and claims as CSV, charts as PNG, SVG, HTML and JSON, and the command that makes them again."""
         content = {"command": command, "tables": list(self.tables), "charts": list(self.charts)}
         with writing_under(directory):
             write_about(directory, "reproduction", content)

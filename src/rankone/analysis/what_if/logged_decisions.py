@@ -54,7 +54,6 @@ class Rows(NamedTuple):
 
     table: pl.DataFrame
     without_chance: int
-    assumed: str
     rounded: bool  # whether outcomes are clicks that rewards of an experiment were rounded to
 
 
@@ -100,7 +99,7 @@ def usable_rows(
     check_probabilities(rows["chance"])
     rewards = number_column(table, "reward").is_not_null() if exported and "reward" in table.columns else pl.lit(False)
     rounded = outcome == "clicked" and bool(table.select(rewards.any()).item())
-    return Rows(rows, without_chance, assumed, rounded)
+    return Rows(rows, without_chance, rounded)
 
 
 def assumption(uniform: bool, estimated: bool) -> str:

@@ -227,11 +227,7 @@ def fitted_before(
 ) -> tuple[Floats, Floats]:
     """Return for each decision m(a_t) and the target's mean by m, where m knows earlier decisions only.
 
-    Args:
-        action: number of the combination of each decision.
-        reward: its outcome.
-        target: probabilities of the target, one of each combination.
-        fit: from how often each combination was shown and clicked to the click rates of all.
+    `fit` makes of how often each combination was shown and clicked the click rates of all.
     """
     size, decisions = len(target), len(reward)
     ends = [0, *(_FIRST << double for double in range(64) if _FIRST << double < decisions), decisions]

@@ -50,7 +50,7 @@ def _figure_of_log(figure: str, about: str) -> None:
         ),
         workers: int | None = WORKERS,
     ) -> None:
-        reproduce = importlib.import_module(f"rankone.paper.{figure}").reproduce
+        reproduce = getattr(importlib.import_module("rankone.paper.figures_2_and_3"), figure)
         _reproduce(figure, reproduce, "runs", out, log=log, format=format, truth=truth, quick=quick, workers=workers)
 
     run.__doc__, run.__qualname__ = about, figure
@@ -65,7 +65,7 @@ def _played(name: str, module: str, unit: str, about: str) -> None:
         out: Path = typer.Option(Path("out", name), help="Directory for runs, tables and figures."),
         workers: int | None = WORKERS,
     ) -> None:
-        reproduce = importlib.import_module(f"rankone.paper.{module}").reproduce
+        reproduce = getattr(importlib.import_module(f"rankone.paper.{module}"), name)
         _reproduce(name, reproduce, unit, out, quick=quick, workers=workers)
 
     run.__doc__, run.__qualname__ = about, name
@@ -107,9 +107,9 @@ def upworthy(
         print(f"Written: {out}/summary.csv, effects.csv, tests.csv")
 
 
-_played("cascading", "cascading", "runs", "Published tables about cascades (Kveton 2015, Cheung 2019), cell by cell.")
+_played("cascading", "published", "runs", "Published tables about cascades (Kveton 2015, Cheung 2019), cell by cell.")
 _played(
-    "rank1elim", "rank1elim_table", "runs", 'Table 1 of "Stochastic Rank-1 Bandits" (Katariya et al. 2017), by cell.'
+    "rank1elim", "published", "runs", 'Table 1 of "Stochastic Rank-1 Bandits" (Katariya et al. 2017), by cell.'
 )
 
 
