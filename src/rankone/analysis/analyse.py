@@ -14,8 +14,7 @@ import polars as pl
 
 from rankone.analysis.product.best import (
     Bounded,
-    chosen_contrast,
-    fixed_contrast,
+    contrast_bounds,
     impressions_needed,
     level_bounds,
     ratio_contrast,
@@ -162,7 +161,7 @@ def _answer(
     best = design.starts[:-1] + np.array([bound.best for bound in bounds])
     contrast = np.zeros(design.n_levels)
     contrast[best] = 1.0
-    rate = winner.rate if groups else chosen_contrast(intervals, contrast, best, doubt)
+    rate = winner.rate if groups else contrast_bounds(intervals, contrast, doubt, best)
     ratio, low, high = (np.concatenate([getattr(bound, name) for bound in bounds]) for name in ("ratio", "low", "high"))
     columns = zip(counts.cells.T, counts.sizes, strict=True)
     shown = np.concatenate([np.bincount(column, counts.shown, size) for column, size in columns])
@@ -184,7 +183,7 @@ def _answer(
         controls = design.starts[:-1] + np.array(counts.numbered(control))
         levels = levels.with_columns(**_ratios(intervals, controls, doubt))
         contrast[controls] -= 1.0
-        against = chosen_contrast(intervals, contrast, best, doubt)
+        against = contrast_bounds(intervals, contrast, doubt, best)
     moved = zip(counts.factors, by_day.scatter if by_day else (), strict=False)
     return Analysis(
         counts=counts,
@@ -214,7 +213,7 @@ def _ratios(intervals: Intervals, controls: Ints, doubt: float) -> dict[str, Flo
     result = []
     for level, control in enumerate(np.repeat(controls, design.sizes).tolist()):
         contrast = ratio_contrast(design.n_levels, level, control)
-        result.append(Bounded(1.0, 1.0, 1.0) if level == control else fixed_contrast(intervals, contrast, doubt))
+        result.append(Bounded(1.0, 1.0, 1.0) if level == control else contrast_bounds(intervals, contrast, doubt))
     value, low, high = np.array(result).T
     return {"control_ratio": value, "control_low": low, "control_high": high}
 

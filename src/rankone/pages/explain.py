@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from rankone.charts.strip import strip_chart
 from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats, Mask, starts_of
 from rankone.pages.narration import Combination, factor_words, idea, sizes
-from rankone.pages.recipes import is_named_problem
+from rankone.pages.recipes import command_text, is_named_problem
 from rankone.pages.recording import MOST_LEVELS, Estimate, Frame, Recorder
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, Product, RankOne
@@ -137,13 +136,13 @@ class Strip:
         return strip_chart(pl.DataFrame(self.cells), pl.DataFrame(self.levels, infer_schema_length=None), title, note)
 
 
-def made_again(policy: Policy, problem: Problem, horizon: int, seed: int, named: Sequence[str] | None) -> str:
-    """Return the command that makes an explanation again; the Python, if the problem has no name to be called by."""
-    if named is None:
-        made = f"import rankone\n\nproblem = rankone.{type(problem).__name__}(**{problem.to_dict()!r})\n"
-        return f'{made}rankone.explain({policy.label!r}, problem, horizon={horizon}, seed={seed}).save("explain")'
-    words = ["rankone", "explain", "--policy", policy.label, *named, "--horizon", str(horizon), "--seed", str(seed)]
-    return shlex.join([*words, "--out", "explain"])
+def made_again(policy: Policy, problem: Problem, horizon: int, seed: int, text: str | None, made: bool = False) -> str:
+    """Return the command that makes an explanation again; the Python, if the problem is `made` and has no name."""
+    if made:
+        code = f"import rankone\n\nproblem = rankone.{type(problem).__name__}(**{problem.to_dict()!r})\n"
+        return f'{code}rankone.explain({policy.label!r}, problem, horizon={horizon}, seed={seed}).save("explain")'
+    options = {"policy": policy.label, "problem": text, "horizon": horizon, "seed": seed}
+    return command_text("explain", options, "explain")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -288,12 +287,12 @@ def explain(
 
         return explain_lists(player, as_problem("cascade:8x3" if problem is None else problem), horizon, seed)
     given = example() if problem is None else as_problem(problem)
-    text = problem if isinstance(problem, str) else given.name if is_named_problem(given) else None
+    text = problem if isinstance(problem, str) else given.name if problem is not None else None
+    made = problem is not None and not isinstance(problem, str) and not is_named_problem(given)
     world = given if isinstance(given, Product) else as_rank_one(given, "with factors to draw")
     player.check_kind(world.decision_kind, world.shape, "an explanation")
     recorder = Recorder(player.with_horizon(horizon).for_problem(*world.best_decision()), world, horizon, seed)
-    named = [] if problem is None else None if text is None else ["--problem", text]
-    frames, again = recorder.play(), made_again(player, world, horizon, seed, named)
+    frames, again = recorder.play(), made_again(player, world, horizon, seed, text, made)
     told = {name: getattr(recorder, name) for name in ("about_levels", "sweeps", "interval", "scored_by", "traffic")}
     return FactorExplanation(
         policy=player, problem=world, horizon=horizon, seed=seed, frames=frames, again=again, **told

@@ -135,7 +135,7 @@ def explain_lists(policy: Policy, problem: Problem, horizon: int, seed: int) -> 
             exams = getattr(agent.state, "examination", None)
             learned = exams.copy() if exams is not None and not hasattr(policy, "examination") else None
             frames.append(Moment(step, shown.copy(), clicks.copy(), view(agent.state), learned))
-    again = made_again(policy, problem, horizon, seed, ["--problem", problem.name])
+    again = made_again(policy, problem, horizon, seed, problem.name)
     return ListExplanation(policy=policy, problem=problem, horizon=horizon, seed=seed, frames=frames, again=again)
 
 

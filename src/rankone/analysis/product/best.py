@@ -142,18 +142,11 @@ def candidates(intervals: Intervals, best: Ints, doubt: float) -> int:
     return number
 
 
-def chosen_contrast(intervals: Intervals, contrast: Floats, best: Ints, doubt: float) -> Bounded:
-    """A contrast of the best combination, as a rate or ratio: its lower bound allows for the choice."""
-    number = candidates(intervals, best, doubt)
-    lower = intervals.lower(contrast, (1.0 - _SELECTION) * doubt / number)
+def contrast_bounds(intervals: Intervals, contrast: Floats, doubt: float, best: Ints | None = None) -> Bounded:
+    """A contrast as a rate or ratio; if it is of the `best` levels, its lower bound allows for their choice."""
     value = intervals.value(contrast) if intervals.comparable(contrast) else math.nan
-    return Bounded(_exp(value), _exp(lower), _exp(intervals.upper(contrast, doubt)))
-
-
-def fixed_contrast(intervals: Intervals, contrast: Floats, doubt: float) -> Bounded:
-    """A contrast that was named beforehand, as a rate or ratio."""
-    value = intervals.value(contrast) if intervals.comparable(contrast) else math.nan
-    return Bounded(_exp(value), _exp(intervals.lower(contrast, doubt)), _exp(intervals.upper(contrast, doubt)))
+    of_lower = doubt if best is None else (1.0 - _SELECTION) * doubt / candidates(intervals, best, doubt)
+    return Bounded(_exp(value), _exp(intervals.lower(contrast, of_lower)), _exp(intervals.upper(contrast, doubt)))
 
 
 def whole_rate(shown: Ints, clicked: Ints, place: int, scatter: Dispersion, doubt: float) -> Bounded:
