@@ -182,8 +182,8 @@ class Analysis(Shown):
         return notebook_html(self)
 
 
-def _interval(found: Bounded, name: str = "rate") -> dict[str, float | None]:
-    values = {name: found.value, "low": found.low, "high": found.high}
+def _interval(bounded: Bounded, name: str = "rate") -> dict[str, float | None]:
+    values = {name: bounded.value, "low": bounded.low, "high": bounded.high}
     return {key: value if math.isfinite(value) else None for key, value in values.items()}
 
 

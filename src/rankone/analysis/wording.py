@@ -113,9 +113,9 @@ def _certainty(result: Analysis) -> list[str]:
 def _apart(result: Analysis, factor: str) -> str:
     """Say which levels cannot be compared."""
     groups = result.groups[factor]
-    told = " with ".join(some_of(quoted(group)) for group in groups)
+    apart = " with ".join(some_of(quoted(group)) for group in groups)
     if len(groups) > 2:
-        told = f"{some_of(quoted([name for group in groups for name in group]))} all with one another"
+        apart = f"{some_of(quoted([name for group in groups for name in group]))} all with one another"
     others = [name for name in result.counts.factors if name != factor]
     if result.counts.slices is not None:
         why = " with the same ".join(
@@ -127,7 +127,7 @@ def _apart(result: Analysis, factor: str) -> str:
         why = f"too few were shown with the same {others[0]}"
     if len(others) > 1:
         why = f"{listed(list(result.groups))} were changed only together"
-    return f"{factor}: cannot compare {told}, as {why}; so no {factor} is called the best."
+    return f"{factor}: cannot compare {apart}, as {why}; so no {factor} is called the best."
 
 
 def _against_control(result: Analysis) -> list[str]:

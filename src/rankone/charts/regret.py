@@ -99,9 +99,9 @@ def _curves(table: pl.DataFrame) -> pl.DataFrame:
             low=pl.max_horizontal(pl.col("mean") - 2 * pl.col("se"), 0.0), high=pl.col("mean") + 2 * pl.col("se")
         )
     )
-    place = pl.int_range(pl.len()).over("problem", "policy")
+    index = pl.int_range(pl.len()).over("problem", "policy")
     stride = max(1, table["step"].n_unique() // 5)
-    return curves.with_columns(marked=(place % stride == stride // 2))
+    return curves.with_columns(marked=(index % stride == stride // 2))
 
 
 def _bounds(table: pl.DataFrame, constants: Mapping[str, float]) -> pl.DataFrame:

@@ -293,9 +293,9 @@ def explain(
     player.check_kind(world.decision_kind, world.shape, "an explanation")
     recorder = Recorder(player.with_horizon(horizon).for_problem(*world.best_decision()), world, horizon, seed)
     frames, again = recorder.play(), made_again(player, world, horizon, seed, text, made)
-    told = {name: getattr(recorder, name) for name in ("about_levels", "sweeps", "interval", "scored_by", "traffic")}
+    known = {name: getattr(recorder, name) for name in ("about_levels", "sweeps", "interval", "scored_by", "traffic")}
     return FactorExplanation(
-        policy=player, problem=world, horizon=horizon, seed=seed, frames=frames, again=again, **told
+        policy=player, problem=world, horizon=horizon, seed=seed, frames=frames, again=again, **known
     )
 
 

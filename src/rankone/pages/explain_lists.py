@@ -18,6 +18,7 @@ from rankone.charts.page import whole_page
 from rankone.errors import InputError
 from rankone.kernels.policy import View, view
 from rankone.kernels.world import steady
+from rankone.notebook import cell_text
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.seeds import generator
 from rankone.pages.explain import Explanation, Strip, made_again
@@ -61,7 +62,7 @@ class ListExplanation(Explanation):
     def _items(self, moment: Moment) -> dict[str, list[Any]]:
         """Return what is known of each item, the best by what the policy goes by first."""
         shown, clicks = moment.shown.sum(axis=1), moment.clicks.sum(axis=1)
-        found = {
+        columns = {
             "item": list(self.problem.item_names),
             "attraction (unknown to it)": self.problem.attraction.tolist(),
             "shown": shown.tolist(),
@@ -69,11 +70,11 @@ class ListExplanation(Explanation):
         }
         if moment.belief is not None:
             score = moment.belief.high if moment.belief.score is None else moment.belief.score
-            found |= {"looked at": moment.belief.pulls.tolist(), moment.belief.scored_by: score.tolist()}
+            columns |= {"looked at": moment.belief.pulls.tolist(), moment.belief.scored_by: score.tolist()}
             order = np.argsort(-score, kind="stable")
         else:
             order = np.argsort(-shown, kind="stable")
-        return {title: [values[item] for item in order] for title, values in found.items()}
+        return {title: [values[item] for item in order] for title, values in columns.items()}
 
     def chart(self) -> Chart:
         """Return the strip: who was shown where, and what the policy went by."""
@@ -97,7 +98,7 @@ class ListExplanation(Explanation):
         moments = []
         for moment in self.frames:
             items = self._items(moment)
-            rows = [[_short(cell) for cell in row] for row in zip(*items.values(), strict=True)]
+            rows = [[cell_text(cell) for cell in row] for row in zip(*items.values(), strict=True)]
             when = f"After {amount(moment.step, 'list')}"
             moments.append({"when": when, "text": moment.text, "heads": list(items), "rows": rows})
         sizes = f"{self.problem.n_items} items, {amount(self.problem.n_positions, 'position')}"
@@ -150,7 +151,3 @@ def _bounds(moment: Moment, item: int) -> dict[str, Any]:
     top = high if math.isfinite(high) else None
     low = mean if top is not None and mean is not None and mean < top else top
     return {"mean": mean, "low": low, "high": top, "left": True}
-
-
-def _short(cell: Any) -> str:
-    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)

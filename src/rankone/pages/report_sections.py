@@ -114,46 +114,46 @@ def _factor_charts(study: Study) -> tuple[dict[str, Any], list[str]]:
 
 def sweep_part(directory: Path) -> Part:
     """Tell a sweep that `Sweep.save` wrote."""
-    about, found = read_about(directory, "sweep"), Sweep.load(directory)
+    about, sweep = read_about(directory, "sweep"), Sweep.load(directory)
     figures = ("runs", "regret_mean", "regret_se", "regret_median", "sync_points", "cut_off")
-    shown = [*dict.fromkeys([*found.grid, found.x, "policy"]), *figures]
-    exponents = found.exponents()
-    told = [
+    shown = [*dict.fromkeys([*sweep.grid, sweep.x, "policy"]), *figures]
+    exponents = sweep.exponents()
+    laws = [
         f"{row['policy']}{' (' + row['panel'] + ')' if row['panel'] else ''} {row['exponent']:.2f} ± {row['se']:.2f}"
         for row in exponents.to_dicts()
         if row["exponent"] is not None
     ]
-    drawn = {"log axes": found.chart(), "linear axes": found.chart(log=False)}
+    drawn = {"log axes": sweep.chart(), "linear axes": sweep.chart(log=False)}
     return Part(
         title=f"Sweep: {directory.resolve().name}",
-        sentence=f"Regret as a power of {found.x}: {'; '.join(told[:6])}." if told else f"Regret against {found.x}.",
-        settings={**found.settings, "grid": found.grid, "x": found.x},
+        sentence=f"Regret as a power of {sweep.x}: {'; '.join(laws[:6])}." if laws else f"Regret against {sweep.x}.",
+        settings={**sweep.settings, "grid": sweep.grid, "x": sweep.x},
         about=about,
-        charts={f"Regret against {found.x}": _specs(drawn)},
-        tables={"Points": found.table.select(shown), f"Exponents of {found.x}": exponents},
+        charts={f"Regret against {sweep.x}": _specs(drawn)},
+        tables={"Points": sweep.table.select(shown), f"Exponents of {sweep.x}": exponents},
         code={"In Python": recipes.sweep_python(about)},
-        files={"sweep.csv": found.table.write_csv()},
+        files={"sweep.csv": sweep.table.write_csv()},
     )
 
 
 def arena_part(directory: Path) -> Part:
     """Tell an arena that `Arena.save` wrote."""
-    about, found = read_about(directory, "arena"), Arena.load(directory)
-    scores = found.scores()
+    about, arena = read_about(directory, "arena"), Arena.load(directory)
+    scores = arena.scores()
     best = scores.row(0, named=True)
-    against = f"{best['against_mean']:.2f} times that of {found.against} (geometric mean), at worst "
+    against = f"{best['against_mean']:.2f} times that of {arena.against} (geometric mean), at worst "
     against += f"{best['against_worst']:.2f} times, on {best['worst_problem']}"
-    unit = f"that of {found.against}" if found.of_lists else "the lower bound"
+    unit = f"that of {arena.against}" if arena.of_lists else "the lower bound"
     return Part(
-        title=f"Arena: {_meeting(scores.height, found.table['problem'].n_unique())}",
+        title=f"Arena: {_meeting(scores.height, arena.table['problem'].n_unique())}",
         sentence=f"Over all problems {best['policy']} has the least regret"
-        f"{'' if best['policy'] == found.against else ': ' + against}.",
-        settings=found.settings,
+        f"{'' if best['policy'] == arena.against else ': ' + against}.",
+        settings=arena.settings,
         about=about,
-        charts={f"Regret as a multiple of {unit}": _specs({"": found.chart()})},
-        tables={f"Scores: ratios to {found.against}": scores, "Every problem": found.table.drop("half", "trap")},
+        charts={f"Regret as a multiple of {unit}": _specs({"": arena.chart()})},
+        tables={f"Scores: ratios to {arena.against}": scores, "Every problem": arena.table.drop("half", "trap")},
         code={"On the command line": recipes.arena_command(about), "In Python": recipes.arena_python(about)},
-        files={"arena.csv": found.table.write_csv(), "scores.csv": scores.write_csv()},
+        files={"arena.csv": arena.table.write_csv(), "scores.csv": scores.write_csv()},
     )
 
 
@@ -213,11 +213,11 @@ def _least_regret(summary: pl.DataFrame, horizon: int) -> str:
 
 def _studies(directory: Path) -> dict[str, str]:
     """What the studies behind a reproduced figure were played with, by their place."""
-    found = {path.parent: read_about(path.parent, "study") for path in sorted(directory.rglob("study.json"))}
+    studies = {path.parent: read_about(path.parent, "study") for path in sorted(directory.rglob("study.json"))}
     return {
         f"study {path.relative_to(directory)}".removesuffix(" ."): f"horizon {about['horizon']:,}, "
         f"{amount(about['runs'], 'run')} of each policy on each problem, seed {about['seed']}"
-        for path, about in found.items()
+        for path, about in studies.items()
     }
 
 

@@ -70,13 +70,13 @@ def level_bounds(intervals: Intervals, doubt: float, best: Sequence[int | None] 
     able: Sequence[int] = sizes
     while True:
         each = doubt / max(1, sum(number * (size - 1) for number, size in zip(able, sizes, strict=True)))
-        found = [
+        bounds = [
             _factor_bounds(intervals, factor, min(each, doubt / 2.0 / max(1, size - 1)), top)
             for factor, (size, top) in enumerate(zip(sizes, best, strict=True))
         ]
-        still = [int((bound.high >= 1.0).sum()) for bound in found]
+        still = [int((bound.high >= 1.0).sum()) for bound in bounds]
         if sum(still) == sum(able):
-            return found
+            return bounds
         able = still
 
 
@@ -129,15 +129,15 @@ def candidates(intervals: Intervals, best: Ints, doubt: float) -> int:
     design = intervals.design
     comparisons = max(1, design.n_levels - len(design.sizes))
 
-    def might_lead(place: int, top: int) -> bool:
-        contrast = ratio_contrast(design.n_levels, place, top)
+    def might_lead(level: int, top: int) -> bool:
+        contrast = ratio_contrast(design.n_levels, level, top)
         reach = 2.0 * intervals.quantile(contrast, _SELECTION * doubt / comparisons)
         return intervals.upper_at(contrast, reach) >= 0.0
 
     number = 1
     for start, size, top in zip(design.starts.tolist(), design.sizes, best.tolist(), strict=False):
         number *= sum(
-            place == top or not intervals.profiled or might_lead(place, top) for place in range(start, start + size)
+            level == top or not intervals.profiled or might_lead(level, top) for level in range(start, start + size)
         )
     return number
 
@@ -149,15 +149,15 @@ def contrast_bounds(intervals: Intervals, contrast: Floats, doubt: float, best: 
     return Bounded(_exp(value), _exp(intervals.lower(contrast, of_lower)), _exp(intervals.upper(contrast, doubt)))
 
 
-def whole_rate(shown: Ints, clicked: Ints, place: int, scatter: Dispersion, doubt: float) -> Bounded:
+def whole_rate(shown: Ints, clicked: Ints, cell: int, scatter: Dispersion, doubt: float) -> Bounded:
     """The rate of the cell that was chosen among all for its rate, each cell taken by itself."""
-    alone = Intervals(Design.of(np.zeros((1, 1), np.int64), (1,), shown[[place]], clicked[[place]]), scatter)
+    alone = Intervals(Design.of(np.zeros((1, 1), np.int64), (1,), shown[[cell]], clicked[[cell]]), scatter)
     rates, errors = np.log((clicked + 0.5) / (shown + 1.0)), scatter.value / (clicked + 0.5)
     one = np.ones(1)
     reach = 2.0 * alone.quantile(one, _SELECTION * doubt / max(1, len(shown) - 1))
-    number = int((rates[place] - rates <= reach * np.sqrt(errors[place] + errors)).sum())
+    number = int((rates[cell] - rates <= reach * np.sqrt(errors[cell] + errors)).sum())
     lower, upper = alone.lower(one, (1.0 - _SELECTION) * doubt / number), alone.upper(one, doubt)
-    return Bounded(float(clicked[place] / shown[place]), math.exp(lower), math.exp(upper))
+    return Bounded(float(clicked[cell] / shown[cell]), math.exp(lower), math.exp(upper))
 
 
 def _exp(value: float) -> float:

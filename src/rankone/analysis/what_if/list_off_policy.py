@@ -51,21 +51,21 @@ class LoggedLists(NamedTuple):
 
 def list_estimates(log: LoggedLists, baseline: str, seed: int) -> list[Estimate]:
     """Return every estimate of the target's mean outcome that the log allows for."""
-    found = []
+    estimates = []
     for name, weight in log.weights.items():
         reward = log.reward.sum(axis=1, keepdims=True) if name == "sips" else log.reward
         worth = least_effective(weight)
-        found += [
+        estimates += [
             mean_estimate(name, (weight * reward).sum(axis=1), worth),
             _normalised(f"sn{name}", weight, reward, worth),
         ]
     model, by_model = cross_fitted_lists(log, baseline, seed)
-    found.append(Estimate("dm", float(by_model.mean()), np.nan, np.nan))
+    estimates.append(Estimate("dm", float(by_model.mean()), np.nan, np.nan))
     if "rips" in log.weights:
         weight = log.weights["rips"]
         scores = by_model + (weight * (log.reward - model)).sum(axis=1)
-        found.append(mean_estimate("cascade-dr", scores, least_effective(weight)))
-    return found
+        estimates.append(mean_estimate("cascade-dr", scores, least_effective(weight)))
+    return estimates
 
 
 def least_effective(weight: Floats) -> float:

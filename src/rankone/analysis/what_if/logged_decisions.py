@@ -129,8 +129,8 @@ def check_probabilities(chance: pl.Series) -> None:
 
 
 def _range(numbers: pl.Series) -> str:
-    found = numbers.drop_nulls().to_numpy()
-    return f"{found.min():g} to {found.max():g}"
+    known = numbers.drop_nulls().to_numpy()
+    return f"{known.min():g} to {known.max():g}"
 
 
 def _in_time(table: pl.DataFrame, time: str | None, exported: bool) -> pl.DataFrame:

@@ -9,17 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from rankone.analysis.what_if import logged_decisions as reading
 from rankone.analysis.what_if.list_off_policy import LoggedLists
-from rankone.analysis.what_if.logged_decisions import (
-    OUTCOMES,
-    check_average,
-    check_columns,
-    check_outcomes,
-    check_probabilities,
-    check_target,
-    find_column,
-    number_column,
-)
 from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.errors import InputError
 from rankone.numerics.arrays import Floats, Ints, starts_of
@@ -98,7 +89,7 @@ def _of_table(table: pl.DataFrame) -> ListTarget:
         if name not in table.columns:
             got = f"the columns {', '.join(table.columns)}"
             raise InputError(f"the columns {', '.join(_TARGET)} in the target", got, f"add {name}")
-    table = table.with_columns(**{name: number_column(table, name) for name in ("position", "probability")})
+    table = table.with_columns(**{name: reading.number_column(table, name) for name in ("position", "probability")})
     for name, (what, do) in _TARGET.items():
         if missing := table[name].null_count():
             raise InputError(f"{what} in each row of the target", f"{missing:,} without", do)
@@ -115,7 +106,7 @@ def _of_table(table: pl.DataFrame) -> ListTarget:
             do = "write that of the list in all its rows"
             raise InputError("one probability for each list of the target", got, do)
     chances = lists["probability"].list.first()
-    check_target(chances, "probabilities of the target's lists")
+    reading.check_target(chances, "probabilities of the target's lists")
     sizes = set(lists["item"].list.len().to_list())
     if len(sizes) != 1:
         raise InputError("lists of one length in the target", f"lengths {sorted(sizes)}", "cut them to the shortest")
@@ -166,19 +157,19 @@ def read_lists(
 ) -> ListReading:
     """Take the lists of a table that are whole down to the length of the target."""
     names = {
-        "list": columns.list or find_column(table, LISTS, "the list of a row", "list"),
-        "position": columns.position or find_column(table, POSITIONS, "the position", "position"),
-        "item": columns.item or find_column(table, ITEMS, "the item", "item"),
-        "reward": columns.clicked or find_column(table, OUTCOMES, "the outcome", "clicked"),
+        "list": columns.list or reading.find_column(table, LISTS, "the list of a row", "list"),
+        "position": columns.position or reading.find_column(table, POSITIONS, "the position", "position"),
+        "item": columns.item or reading.find_column(table, ITEMS, "the item", "item"),
+        "reward": columns.clicked or reading.find_column(table, reading.OUTCOMES, "the outcome", "clicked"),
     }
     kinds = {} if assumed else _chance_columns(table, columns.chance)
-    check_columns(table, [*names.values(), *kinds.values()])
+    reading.check_columns(table, [*names.values(), *kinds.values()])
     rows = table.select(
         list=pl.col(names["list"]),
         item=pl.col(names["item"]).cast(pl.String),
-        position=number_column(table, names["position"]),
-        reward=number_column(table, names["reward"]),
-        **{f"chance {kind}": number_column(table, column) for kind, column in kinds.items()},
+        position=reading.number_column(table, names["position"]),
+        reward=reading.number_column(table, names["reward"]),
+        **{f"chance {kind}": reading.number_column(table, column) for kind, column in kinds.items()},
     )
     rows = _from_one(rows, "position")
     asked, longer = rows["list"].n_unique(), bool((rows["position"] > target.positions).any())
@@ -189,7 +180,7 @@ def read_lists(
             "check the columns, or ask for a shorter list",
         )
         raise InputError("whole lists with outcomes and probabilities", got, do)
-    check_outcomes(rows["reward"])
+    reading.check_outcomes(rows["reward"])
     items = {name: number for number, name in enumerate(rows["item"].unique().sort().to_list())}
     shape = (-1, target.positions)
     shown: Ints = rows["item"].replace_strict(items, return_dtype=pl.Int64).to_numpy().reshape(shape)
@@ -214,16 +205,16 @@ def read_lists(
 
 def _chance_columns(table: pl.DataFrame, given: str | Mapping[str, str] | None) -> dict[str, str]:
     if given is not None:
-        found = {"above": given} if isinstance(given, str) else dict(given)
-        if wrong := set(found) - set(KINDS):
+        columns = {"above": given} if isinstance(given, str) else dict(given)
+        if wrong := set(columns) - set(KINDS):
             raise InputError(f"probabilities of {', '.join(KINDS)}", ", ".join(wrong), "name one of these")
-        return found
+        return columns
     known = {kind: next((name for name in names if name in table.columns), None) for kind, names in KINDS.items()}
-    found = {kind: name for kind, name in known.items() if name is not None}
-    if not found:
+    columns = {kind: name for kind, name in known.items() if name is not None}
+    if not columns:
         got, do = f"the columns {', '.join(table.columns)}", "name it with chance, or say uniform or estimated"
         raise InputError("a column of probabilities, such as 'chance'", got, do)
-    return found
+    return columns
 
 
 def _whole_lists(rows: pl.DataFrame, positions: int) -> pl.DataFrame:
@@ -244,7 +235,7 @@ def _whole_lists(rows: pl.DataFrame, positions: int) -> pl.DataFrame:
 
 
 def _matrix(rows: pl.DataFrame, column: str, shape: tuple[int, int]) -> Floats:
-    check_probabilities(rows[column])
+    reading.check_probabilities(rows[column])
     return np.asarray(rows[column].to_numpy().reshape(shape), np.float64)
 
 
@@ -287,5 +278,5 @@ def _weights(
             wanted, missing = wanted[:, -1:], missing[-1:]
         weights[kind], unsupported[kind] = wanted / chance, round(float(missing.mean()), 9)
         for weight, share in zip(weights[kind].T, missing.tolist(), strict=True):
-            check_average(weight, 1.0 - share, kind)
+            reading.check_average(weight, 1.0 - share, kind)
     return weights, unsupported

@@ -8,15 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.analysis.what_if.logged_decisions import (
-    assumption,
-    factors_in,
-    factors_of,
-    number_column,
-    read_target,
-    table_of,
-    usable_rows,
-)
+from rankone.analysis.what_if import logged_decisions as reading
 from rankone.errors import InputError
 from rankone.specs import amount
 from rankone.wording.numbers import percent
@@ -58,13 +50,13 @@ def to_obp(
     >>> feedback["action_dist"][0, :, 0].tolist()
     [1.0, 0.0]
     """
-    table = table_of(log)
-    names = factors_of(table, factors)
+    table = reading.table_of(log)
+    names = reading.factors_of(table, factors)
     if not names:
         raise InputError("the factors of the log", f"the columns {', '.join(table.columns)}", "name them with factors")
     context, by_position = [context] if isinstance(context, str) else list(context), [position] if position else []
-    rows = usable_rows(
-        table, names, clicked, chance, time, assumption(uniform, estimated), [*by_position, *context]
+    rows = reading.usable_rows(
+        table, names, clicked, chance, time, reading.assumption(uniform, estimated), [*by_position, *context]
     ).table
     if position and rows.schema[position].is_float():
         rows = rows.with_columns(pl.col(position).fill_nan(None))
@@ -89,7 +81,7 @@ def to_obp(
         "action_names": combinations.select(names).rows(),
     }
     if target is not None:
-        q = _target_probabilities(read_target(target), combinations, names)
+        q = _target_probabilities(reading.read_target(target), combinations, names)
         # The same at every decision and position: one copy, seen from all of them.
         feedback["action_dist"] = np.broadcast_to(q[None, :, None], (len(action), len(q), int(positions.max()) + 1))
     return feedback
@@ -99,7 +91,7 @@ def _known_before(rows: pl.DataFrame, context: Sequence[str]) -> Any:
     """Columns of numbers, or a single constant; the Pipeline has no place for a number that is missing."""
     if not context:
         return np.ones((rows.height, 1))
-    known = rows.select(number_column(rows, name).alias(name) for name in context)
+    known = rows.select(reading.number_column(rows, name).alias(name) for name in context)
     for name in context:
         if missing := known[name].null_count():
             got = f"{amount(missing, 'decision')} without one in '{name}'"
@@ -109,9 +101,9 @@ def _known_before(rows: pl.DataFrame, context: Sequence[str]) -> Any:
 
 def _target_probabilities(wanted: pl.DataFrame, combinations: pl.DataFrame, names: list[str]) -> Any:
     """Probabilities of a target, one of each combination."""
-    if sorted(factors_in(wanted)) != sorted(names):
+    if sorted(reading.factors_in(wanted)) != sorted(names):
         expected = f"a target that names all of {', '.join(names)}"
-        raise InputError(expected, ", ".join(factors_in(wanted)), "name a level of each")
+        raise InputError(expected, ", ".join(reading.factors_in(wanted)), "name a level of each")
     q = combinations.join(wanted, on=names, how="left", maintain_order="left")["probability"].fill_null(0.0).to_numpy()
     if abs(q.sum() - 1.0) > 1e-6:
         got = f"{percent(1.0 - q.sum(), 2)} that it never does"

@@ -271,9 +271,9 @@ def _moved(action: Ints, reward: Floats) -> bool:
     freedom = int(np.linalg.matrix_rank(covariance, hermitian=True))
     if not freedom:
         return False
-    found = float(sums @ np.linalg.pinv(covariance, rcond=1e-9, hermitian=True) @ sums)
+    distance = float(sums @ np.linalg.pinv(covariance, rcond=1e-9, hermitian=True) @ sums)
     part = 2.0 / (9.0 * freedom)  # Wilson, Hilferty (1931): the cube root of chi-squared is nearly normal
-    return (max(found, 0.0) / freedom) ** (1.0 / 3.0) - (1.0 - part) > _SIGN * math.sqrt(part)
+    return (max(distance, 0.0) / freedom) ** (1.0 / 3.0) - (1.0 - part) > _SIGN * math.sqrt(part)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

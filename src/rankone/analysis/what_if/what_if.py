@@ -9,21 +9,8 @@ from typing import Any, overload
 import numpy as np
 import polars as pl
 
+from rankone.analysis.what_if import logged_decisions as reading
 from rankone.analysis.what_if.list_off_policy import BASELINES, list_estimates
-from rankone.analysis.what_if.logged_decisions import (
-    ESTIMATED,
-    ROUNDED,
-    assumption,
-    factors_in,
-    factors_of,
-    is_changing,
-    misfit,
-    read_decisions,
-    read_target,
-    table_of,
-    target_text,
-    usable_rows,
-)
 from rankone.analysis.what_if.logged_lists import Columns, read_list_target, read_lists
 from rankone.analysis.what_if.off_policy import LEAST, Estimated, effective_size, estimate_table, estimates, rates_moved
 from rankone.analysis.what_if.replayed_policy import ReplayedPolicy, replay_policy
@@ -33,7 +20,7 @@ from rankone.policies.base import Policy
 from rankone.specs import amount, one_of
 from rankone.wording.numbers import percent
 
-_ASSUMED = {"uniform": "it is taken for uniform over the combinations in it", "estimated": ESTIMATED}
+_ASSUMED = {"uniform": "it is taken for uniform over the combinations in it", "estimated": reading.ESTIMATED}
 _HORIZON = 10_000
 _WHILE_LEARNING = {
     False: "Its policy learned: the same combination had different probabilities. Look at `adaptive` first, which "
@@ -43,7 +30,7 @@ _WHILE_LEARNING = {
     "weight to the times at which the target was rare; if rates moved, it is off, and its interval does not know.",
 }
 VALUES = {"clicks": "clicks a list", "any": "lists with a click"}
-_LISTS_ASSUMED = {"uniform": "its lists are taken for uniform over the items in it", "estimated": ESTIMATED}
+_LISTS_ASSUMED = {"uniform": "its lists are taken for uniform over the items in it", "estimated": reading.ESTIMATED}
 _PARTS = {"sips": "lists", "rips": "beginnings of lists", "iips": "items at their positions"}
 _WEIGHTS = {"snsips": "sips", "snrips": "rips", "sniips": "iips", "cascade-dr": "rips"}  # of which weights each is made
 _NEED_SUPPORT = ("ips", "adaptive")  # where neither is worth enough there is no answer
@@ -82,8 +69,8 @@ class WhatIf(Estimated):
     @property
     def value(self) -> float | None:
         """The estimate to look at first; None: there is none."""
-        found: list[float] = self.table.filter(estimator=self.first)["value"].to_list()
-        return found[0] if found else None
+        values: list[float] = self.table.filter(estimator=self.first)["value"].to_list()
+        return values[0] if values else None
 
     def _sentence(self) -> str:
         weights = ", ".join(f"{weight:.3g}" for weight in self.largest_weights)
@@ -102,6 +89,7 @@ class WhatIf(Estimated):
         if self.moved:
             learned = "as click rates seem to have moved, the interval of adaptive does not hold"
         none = self.changing and self.answered and self.value is None
+        without, misfit = self.without_chance > 0, self.misfit != ""
         said = {
             f"Target: {self.target}.": True,
             f"The log: {amount(self.decisions, 'decision')}, {self.logged:.4g} per decision"
@@ -110,21 +98,17 @@ class WhatIf(Estimated):
             f"{weights}.": True,
             _WHILE_LEARNING[self.moved]: self.changing,
             f"Too little of the log speaks for all of its time: `{self.first}` has no value.": none,
-            ROUNDED: self.rounded,
+            reading.ROUNDED: self.rounded,
             f"The log has no probabilities: {_ASSUMED.get(self.assumed, '')}.": bool(self.assumed),
             f"{amount(self.without_chance, 'decision')} without a probability have weight 0. That is right if the "
-            "policy says one only where it explores; if not, weights average too little, and that is said.": bool(
-                self.without_chance
-            ),
+            "policy says one only where it explores; if not, weights average too little, and that is said.": without,
             f"{percent(self.unsupported, 2)} of what the target shows is not in the log at all: {known}. ips takes it "
             "for never clicked; snips and replay take the rest for the whole.": self.unsupported > 0.0,
-            f"The probabilities do not fit the log: {self.misfit}. Check them: all estimates need them.": bool(
-                self.misfit
-            ),
+            f"The probabilities do not fit the log: {self.misfit}. Check them: all estimates need them.": misfit,
             f"Weights average {self.average_weight:.2f}, not {expected:.2g}: the target's probabilities are too high, "
             "or in part of the log it had no chance to be shown, or hardly any. ips takes that part for never clicked, "
             "dr and adaptive take the model's word for it, snips takes the rest for the whole; no interval knows of "
-            "that.": few and not self.misfit,
+            "that.": few and not misfit,
             f"No answer: below {LEAST:.0f} effective decisions an estimate is chance. Log more decisions, or ask for a "
             "target closer to what was shown.": not self.answered,
             f"{percent(self.level)} intervals hold for a target that was fixed beforehand, if the probabilities are "
@@ -198,8 +182,8 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
             log, target, clicked=clicked, chance=chance, uniform=uniform, estimated=estimated, level=level, seed=seed
         )
     checked_level(level)
-    table = table_of(log)
-    names = factors_of(table, factors)
+    table = reading.table_of(log)
+    names = reading.factors_of(table, factors)
     if is_policy:
         for name, given in {"chance": chance is not None, "uniform": uniform, "estimated": estimated}.items():
             if given:
@@ -208,12 +192,12 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
         if not names:
             got = f"the columns {', '.join(table.columns)}"
             raise InputError("the factors that the policy decides", got, "name their columns with factors (--factor)")
-        rows = usable_rows(table, names, clicked, None, time, "uniform")  # needs none
+        rows = reading.usable_rows(table, names, clicked, None, time, "uniform")  # needs none
         return replay_policy(target, rows, names, level, seed, horizon)
-    wanted, assumed = read_target(target), assumption(uniform, estimated)
-    names = names or factors_in(wanted)
-    rows = usable_rows(table, names, clicked, chance, time, assumed)
-    logged = read_decisions(rows.table, wanted, names)
+    wanted, assumed = reading.read_target(target), reading.assumption(uniform, estimated)
+    names = names or reading.factors_in(wanted)
+    rows = reading.usable_rows(table, names, clicked, chance, time, assumed)
+    logged = reading.read_decisions(rows.table, wanted, names)
     weight = logged.weight
     answer = estimate_table(estimates(logged, seed), level, logged.reward)
     worth = answer.filter(pl.col("estimator").is_in(_NEED_SUPPORT))["effective"]
@@ -229,11 +213,11 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
         weight_error=float(weight.std() / np.sqrt(len(weight))),
         unknown=logged.unknown,
         without_chance=rows.without_chance,
-        target=target_text(wanted),
+        target=reading.target_text(wanted),
         assumed=assumed,
-        changing=is_changing(rows.table, logged),
+        changing=reading.is_changing(rows.table, logged),
         moved=rates_moved(logged.action, logged.reward, weight),
-        misfit=misfit(rows.table, logged, names),
+        misfit=reading.misfit(rows.table, logged, names),
         level=level,
         rounded=rows.rounded,
     )
@@ -327,9 +311,9 @@ def evaluate_lists(
     checked_level(level)
     one_of("of", of, VALUES)
     one_of("baseline", baseline, BASELINES)
-    wanted, assumed = read_list_target(target), assumption(uniform, estimated)
+    wanted, assumed = read_list_target(target), reading.assumption(uniform, estimated)
     columns = Columns(list, position, item, clicked, chance)
-    logged, left_out, unsupported = read_lists(table_of(log), wanted, columns, assumed, first_click=of == "any")
+    logged, left_out, unsupported = read_lists(reading.table_of(log), wanted, columns, assumed, first_click=of == "any")
     earned, most = logged.reward.sum(axis=1), 1.0 if of == "any" else float(wanted.positions)
     answer = estimate_table(list_estimates(logged, baseline, seed), level, earned, most)  # 0 or 1 in a cascade
     weights = pl.col("estimator").replace(_WEIGHTS)
