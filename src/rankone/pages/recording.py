@@ -143,7 +143,9 @@ class Recorder:
             elif self._step in wanted:
                 self._keep_decision(decision, dense)
         else:
-            self._end(self._result())
+            standing = race(agent.state)
+            undecided = standing and narration.undecided(self.problem, standing, self._left(standing))
+            self._end(undecided or narration.preferred(self.problem, self._total))
         return self.frames
 
     @property
@@ -244,12 +246,6 @@ class Recorder:
         self._count(decision.shown, rest, int(self._rng.binomial(rest, self.problem.rate(*decision.shown))))
         self._drawn.append((self._step, self._shown.copy()))
         self._end(f"Finding {narration.named(self.problem, decision.shown)}")
-
-    def _result(self) -> str:
-        """Return what came of a run that did not settle."""
-        if (standing := race(self.agent.state)) is None:
-            return narration.preferred(self.problem, self._total)
-        return narration.undecided(self.problem, standing, self._left(standing))
 
     def _end(self, result: str) -> None:
         self._keep("end", narration.ends(self.problem, result, self.horizon, self._regret))
