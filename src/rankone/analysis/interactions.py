@@ -21,7 +21,7 @@ import numpy as np
 from rankone.analysis.product.day_effects import fit_days
 from rankone.clicks.counts.dispersion import BINOMIAL, given_dispersion
 from rankone.clicks.counts.factor_counts import FactorCounts, counts_of_arrays
-from rankone.clicks.rank1_test.check import SIMULATIONS, check_factors, checked_level
+from rankone.clicks.rank1_test.check import SIMULATIONS, check_factors
 from rankone.clicks.rank1_test.report import Rank1Report
 from rankone.clicks.rank1_test.two_factors import CheckProgress, Redraw, check_two
 from rankone.live.database import Database
@@ -34,7 +34,7 @@ from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.policies.advance import LEARN, NOTHING
 from rankone.policies.scheduled_play import Schedule, replay_schedule
-from rankone.specs import whole_number
+from rankone.specs import number_in, whole_number
 
 PLAYED_AGAIN = "the experiment played again by its policy in a rank-1 world"
 _SIMULATIONS = 199
@@ -54,7 +54,7 @@ def check_counts(
     days = fit_days(counts)
     counts = counts if days is None else days.adjusted(counts)
     simulations = whole_number("simulations", SIMULATIONS if simulations is None else simulations, least=20)
-    seed, level = whole_number("seed", seed, least=0), checked_level(level)
+    seed, level = whole_number("seed", seed, least=0), number_in("level", level, "(0, 1)", example=0.05)
     rates = product_rates(counts.cells, counts.sizes, counts.shown[None], counts.clicked[None])[0]
     return check_factors(counts, rates, scatter, simulations=simulations, level=level, seed=seed, progress=progress)
 
@@ -82,7 +82,8 @@ def check_experiment(
     two = len(fold.factors) == 2
     usual = _SIMULATIONS if two else SIMULATIONS
     simulations = whole_number("simulations", usual if simulations is None else simulations, least=20)
-    rng, level = generator(whole_number("seed", seed, least=0), "check-rank1", name), checked_level(level)
+    rng = generator(whole_number("seed", seed, least=0), "check-rank1", name)
+    level = number_in("level", level, "(0, 1)", example=0.05)
     scatter = BINOMIAL if dispersion is None else given_dispersion(dispersion)
     again = two and len(fold.eras) == 1 and not fold.archives  # then it may show what it did not show
     levels = {factor: each.names for factor, each in fold.factors.items()}

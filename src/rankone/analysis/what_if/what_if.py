@@ -14,10 +14,9 @@ from rankone.analysis.what_if.list_off_policy import BASELINES, list_estimates
 from rankone.analysis.what_if.logged_lists import Columns, read_list_target, read_lists
 from rankone.analysis.what_if.off_policy import LEAST, Estimated, effective_size, estimate_table, estimates, rates_moved
 from rankone.analysis.what_if.replayed_policy import ReplayedPolicy, replay_policy
-from rankone.clicks.models.fitting.uncertainty import checked_level
 from rankone.errors import InputError
 from rankone.policies.base import Policy
-from rankone.specs import amount, one_of
+from rankone.specs import amount, number_in, one_of
 from rankone.wording.numbers import percent
 
 _ASSUMED = {"uniform": "it is taken for uniform over the combinations in it", "estimated": reading.ESTIMATED}
@@ -181,7 +180,7 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
         return evaluate_lists(
             log, target, clicked=clicked, chance=chance, uniform=uniform, estimated=estimated, level=level, seed=seed
         )
-    checked_level(level)
+    number_in("level", level, "(0, 1)", example=0.95)
     table = reading.table_of(log)
     names = reading.factors_of(table, factors)
     if is_policy:
@@ -308,7 +307,7 @@ def evaluate_lists(
     >>> found.table.filter(estimator="snrips")["value"].to_list()
     [0.5]
     """
-    checked_level(level)
+    number_in("level", level, "(0, 1)", example=0.95)
     one_of("of", of, VALUES)
     one_of("baseline", baseline, BASELINES)
     wanted, assumed = read_list_target(target), reading.assumption(uniform, estimated)

@@ -108,9 +108,7 @@ def upworthy(
 
 
 _played("cascading", "published", "runs", "Published tables about cascades (Kveton 2015, Cheung 2019), cell by cell.")
-_played(
-    "rank1elim", "published", "runs", 'Table 1 of "Stochastic Rank-1 Bandits" (Katariya et al. 2017), by cell.'
-)
+_played("rank1elim", "published", "runs", 'Table 1 of "Stochastic Rank-1 Bandits" (Katariya et al. 2017), by cell.')
 
 
 def _reproduce(
