@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import rankone
-from rankone.analysis.replayed_check import played_again
+from rankone.analysis.interactions import played_again
 from rankone.clicks.counts.factor_counts import FactorCounts, as_factor_counts
 from rankone.clicks.rank1_test.two_factors import Redraw, check_two
 from rankone.numerics.seeds import generator

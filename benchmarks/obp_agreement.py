@@ -72,7 +72,7 @@ def differences() -> dict[str, float] | None:
 
 def _decisions(ope: Any, table: pl.DataFrame, target: pl.DataFrame) -> dict[str, float]:
     rows = usable_rows(table, ["item_id"], None, None, None, "")
-    log = read_decisions(rows, target, ["item_id"], table.height).logged
+    log = read_decisions(rows.table, target, ["item_id"])
     ours = {each.estimator: each for each in estimates(log, seed=0)}
     fold, rates = fold_rates(log, seed=0)
     n = len(log.reward)

@@ -7,7 +7,7 @@ from benchmarks.evaluation_logs import FLOORS, RATES, TARGETS, as_target, live_l
 from typer.testing import CliRunner
 
 import rankone
-from rankone.analysis.what_if.adaptive_weights import fitted_before, stabilising_weights
+from rankone.analysis.what_if.off_policy import fitted_before, stabilising_weights
 from rankone.cli import build_app
 from rankone.numerics.seeds import generator
 from tests.oracles.adaptive_weights import adaptive_estimate

@@ -12,9 +12,8 @@ from benchmarks.bench_analyse import WORLDS as WORLDS_AT_LENGTH
 from scipy import stats
 
 from rankone.analysis.interactions import check_counts
-from rankone.analysis.product.best import chosen_contrast, level_bounds, whole_rate
+from rankone.analysis.product.best import contrast_bounds, impressions_needed, level_bounds, whole_rate
 from rankone.analysis.product.intervals import Intervals
-from rankone.analysis.product.more_data import impressions_needed
 from rankone.analysis.product.shrinkage import shrink
 from rankone.clicks.counts.dispersion import BINOMIAL, estimated_dispersion, given_dispersion
 from rankone.clicks.counts.factor_counts import FactorCounts, as_factor_counts, as_pair_counts
@@ -55,7 +54,7 @@ def test_statements_hold(world):
         best = np.array([bounds[0].best, len(rows) + bounds[1].best])
         contrast = np.zeros(len(rows) + len(cols))
         contrast[best] = 1.0
-        rate = chosen_contrast(found, contrast, best, 0.025)
+        rate = contrast_bounds(found, contrast, 0.025, best)
         kept["rate of the best"].append(rate.low <= rates[bounds[0].best, bounds[1].best] <= rate.high)
         place = int(np.argmax(clicked))
         rate = whole_rate(np.full(rates.size, shown), clicked.ravel(), place, scatter, 0.025)

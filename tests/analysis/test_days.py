@@ -146,7 +146,7 @@ def test_the_report_has_what_makes_the_answer_again(tmp_path):
     found = rankone.analyse(by_day(generator(4, "again"), 8), simulations=20)
     (tmp_path / "days.csv").write_text(page._files(found)["days.csv"])
     recipe = page._recipe(found)
-    assert "rankone.analyse(\"days.csv\", factors=['h', 'i'], slice=\"slice\")" in recipe
+    assert "rankone.analyse(\"days.csv\", factors=['h', 'i'], slice='slice')" in recipe
     again = rankone.analyse(tmp_path / "days.csv", factors=["h", "i"], slice="slice", simulations=20)
     assert again.levels.sort("level").equals(found.levels.sort("level"))
 

@@ -45,7 +45,7 @@ def test_models_come_from_other_folds(sizes):
     log, _, _ = logged(sizes)
     fold, rates = fold_rates(log, seed=0)
     turned = np.where(fold == 2, 1.0 - log.reward, log.reward)
-    again = fold_rates(Logged(log.action, turned, log.weight, log.target, log.places, log.sizes), seed=0)[1]
+    again = fold_rates(Logged(log.action, turned, log.weight, log.target, log.cells, log.sizes), seed=0)[1]
     assert again[2].tolist() == rates[2].tolist()
     assert not np.allclose(again[0], rates[0])
 

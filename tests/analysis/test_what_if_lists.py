@@ -8,8 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import rankone
-from rankone.analysis.what_if.list_baselines import cascade, count_lists
-from rankone.analysis.what_if.list_off_policy import LoggedLists, list_estimates
+from rankone.analysis.what_if.list_off_policy import LoggedLists, cascade, count_lists, list_estimates
 from rankone.cli import build_app
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
@@ -302,7 +301,7 @@ def test_a_wrong_model_does_no_harm():
     found = rankone.evaluate_lists(drawn(10, by_cascade, LOGGER, 20_000), as_table(TARGET), baseline="product")
     row = found.table.row(by_predicate=pl.col("estimator") == "cascade-dr", named=True)
     assert abs(row["value"] - value(TARGET, by_cascade)) < 4.0 * row["se"]
-    with pytest.raises(InputError, match="baseline one of cascade, product"):
+    with pytest.raises(InputError, match="baseline as one of cascade, product"):
         rankone.evaluate_lists(drawn(10, by_cascade, LOGGER, 10), ["a", "b"], baseline="none")
 
 

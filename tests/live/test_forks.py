@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rankone.analysis.replayed_check import check_experiment
+from rankone.analysis.interactions import check_experiment
 from rankone.live import Database, Experiment
 from rankone.live.journal.events import COLUMNS
 from rankone.live.operate.doctor import examine

@@ -1,4 +1,4 @@
-"""Adaptive weights one decision at a time, as the text of `rankone.analysis.what_if.adaptive_weights` says them."""
+"""Adaptive weights one decision at a time, as the text of `rankone.analysis.what_if.off_policy` says them."""
 
 import numpy as np
 

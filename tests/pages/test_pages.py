@@ -55,8 +55,10 @@ def test_explain_steps_by_button_key_slider_and_event(open_told):
     assert now(page)[1] == end.text
     assert page.locator("#pairs td.out").count() == 0
     page.locator("#events button", has_text="out:").first.click()
-    after = next(frame for frame in told.frames if frame.kind in ("eliminates", "settled") and not frame.left.all())
-    assert page.locator("#pairs td.out").count() == (~after.left).sum()
+    after = next(
+        frame for frame in told.frames if frame.kind in ("eliminates", "settled") and not frame.pairs.left.all()
+    )
+    assert page.locator("#pairs td.out").count() == (~after.pairs.left).sum()
     assert page.locator(".name.gone").count() > 0  # struck through: no colour needed
     page.evaluate(
         "slider => { slider.value = 3; slider.dispatchEvent(new Event('input')); }", page.query_selector("#slider")
@@ -77,6 +79,20 @@ def test_explain_fits_a_phone_and_foreign_names_are_only_text(open_told, policy,
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert page.evaluate("[window.hacked, document.querySelectorAll('img').length]") == [None, 0]
     assert HOSTILE[0] in page.inner_text("#pairs")
+    assert page.locator("#run rect").count() > 10
+
+
+@pytest.mark.parametrize(
+    ("policy", "problem"), [("rank1elim-kl:c=0", "needle:3x2x2:p=0,gap=1"), ("uts", "needle:40x3")]
+)
+def test_more_factors_and_large_ones_have_the_same_page_without_pairs(open_told, policy, problem):
+    told = rankone.explain(policy, problem, horizon=3_000)
+    page = open_told(told)
+    page.keyboard.press("End")
+    assert now(page)[1] == told.frames[-1].text
+    assert not page.locator("#pairs").is_visible()
+    assert page.locator(".beliefs").count() == len(told.problem.shape)
+    assert page.locator(".beliefs .name").count() == sum(12 if size > 16 else size for size in told.problem.shape)
     assert page.locator("#run rect").count() > 10
 
 

@@ -35,6 +35,10 @@ def played_again(policy, problem, horizon, seed):
         yield (decision.row, decision.col), clicked, agent.state
 
 
+def lines(frame):
+    return [line for own in frame.levels for line in own]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_policy_is_told_from_start_to_end(name):
     frames = rankone.explain(name, SHARP, horizon=300, seed=3).frames
@@ -45,10 +49,13 @@ def test_every_policy_is_told_from_start_to_end(name):
         assert after.step >= before.step
         assert after.regret >= before.regret
         assert (after.shown >= before.shown).all()
+        assert sum(after.fresh.values()) == after.step - before.step
     for frame in frames:
-        assert frame.shown.sum() == frame.step
-        assert (frame.clicks <= frame.shown).all()
-        for line in (*frame.rows, *frame.cols):
+        assert [int(own.sum()) for own in np.split(frame.shown, [3])] == [frame.step] * 2, "each factor has a level"
+        assert (frame.pairs.shown.sum(axis=1) == frame.shown[:3]).all()
+        assert (frame.pairs.shown.sum(axis=0) == frame.shown[3:]).all()
+        assert (frame.pairs.clicks <= frame.pairs.shown).all()
+        for line in lines(frame):
             assert line.low is None or line.high is None or line.low <= line.high
 
 
@@ -64,11 +71,11 @@ def test_frames_are_moments_of_the_real_run(name):
         if step in at:
             frame, seen = at[step], view(state)
             compared += 1
-            assert (frame.pair, frame.clicked) == (pair, clicked)
-            assert (frame.shown == shown).all()
+            assert (frame.decision, frame.clicked) == (pair, clicked)
+            assert (frame.pairs.shown == shown).all()
             if seen.about == "levels":
                 compared_bounds = [bounds(state, line) for line in range(5)]
-                assert [(line.low, line.high) for line in (*frame.rows, *frame.cols)] == compared_bounds
+                assert [(line.low, line.high) for line in lines(frame)] == compared_bounds
     assert compared > 20
 
 
@@ -80,17 +87,16 @@ def test_stages_end_with_the_bounds_that_eliminate():
     for place in ends:
         before, after = told.frames[place], told.frames[place + 1]
         assert (after.kind, after.step) in (("eliminates", before.step), ("settled", before.step))
-        for side in ("rows", "cols"):
-            lines = getattr(before, side)
-            best = max(line.low for line in lines if line.left)
-            for line, later in zip(lines, getattr(after, side), strict=True):
+        for own, then in zip(before.levels, after.levels, strict=True):
+            best = max(line.low for line in own if line.left)
+            for line, later in zip(own, then, strict=True):
                 if line.left:  # the rule of the paper, on what the page shows
                     assert later.left == (line.high > best)
                     gone += not later.left
     assert gone == 3
     assert told.frames[-1].kind == "end"
     assert "'row 1' with 'col 1', the best pair" in told.frames[-2].text
-    assert told.frames[-1].shown[0, 0] > told.frames[-2].shown[0, 0]
+    assert told.frames[-1].pairs.shown[0, 0] > told.frames[-2].pairs.shown[0, 0]
 
 
 def test_pairs_that_leave_are_told_although_their_lines_stay():
@@ -98,7 +104,7 @@ def test_pairs_that_leave_are_told_although_their_lines_stay():
     frames = rankone.explain("ucb1-elim", close, horizon=20_000).frames
     end = next(place for place, frame in enumerate(frames) if frame.kind == "stage ends" and frame.stage == 1)
     before, after = frames[end], frames[end + 1]
-    assert (before.left.sum(), after.left.sum()) == (9, 8)
+    assert (before.pairs.left.sum(), after.pairs.left.sum()) == (9, 8)
     assert before.text.endswith("1 pair cannot reach that.")
     assert after.text.startswith("1 pair is eliminated: 3 of 3 rows and 3 of 3 columns remain, and 8 of 9 pairs.")
 
@@ -136,11 +142,11 @@ def test_an_anytime_policy_begins_again():
 def test_truth_is_what_the_estimates_estimate():
     """Of a row: its mean over the columns it was shown with; of a pair: its click probability."""
     frame = rankone.explain("rank1elim-kl", SHARP, horizon=2_000, seed=2).frames[-1]
-    for line in (*frame.rows, *frame.cols):
+    for line in lines(frame):
         error = (line.truth * (1 - line.truth) / line.pulls) ** 0.5
         assert abs(line.clicks / line.pulls - line.truth) < 4.5 * error
     last = rankone.explain("uts", SHARP, horizon=50).frames[-1]
-    assert [line.truth for line in last.rows] == SHARP.means[:, last.leader[1]].tolist()
+    assert [line.truth for line in last.levels[0]] == SHARP.means[:, last.leader[1]].tolist()
 
 
 @pytest.mark.parametrize("name", ["osub", "klucb-ub", "imed-ub", "top-two"])
@@ -171,7 +177,6 @@ def test_pair_elimination_shows_the_pairs_that_are_left():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"problem": "needle:17x3"}, "expected at most 16 rows and columns to explain - got 17 x 3"),
         ({"horizon": 0}, "horizon"),
         ({"horizon": 2_000_000}, "at most 1,000,000"),
         ({"seed": -1}, "seed"),

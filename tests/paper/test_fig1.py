@@ -7,7 +7,7 @@ import pytest
 
 import rankone
 from rankone.paper import fig1
-from rankone.simulation import simulate
+from rankone.paper.protocol import Protocol
 from rankone.simulation.study import Study
 from rankone.simulation.work_unit import Run
 
@@ -60,9 +60,8 @@ def test_each_claim_fails_where_it_should(change, wrong):
 
 def test_reproduction_is_written_whole(tmp_path):
     finished = []
-    result = fig1.reproduce(
-        out=tmp_path, quick=True, workers=1, sizes=(2, 4), progress=lambda *now: finished.append(now)
-    )
+    protocol = Protocol(tmp_path, quick=True, workers=1, progress=lambda *now: finished.append(now))
+    result = fig1.fig1(protocol, sizes=(2, 4))
     result.save(tmp_path)
     assert finished[-1] == (60, 60)
     assert result.tables["summary"].height == 12
@@ -78,11 +77,8 @@ def test_reproduction_is_written_whole(tmp_path):
 
 
 def test_today_adds_policies_and_the_lower_bound_on_a_log_scale(monkeypatch):
-    def short(*args, **settings):
-        return simulate(*args, **settings | {"horizon": 2_000, "runs": 2})
-
-    monkeypatch.setattr(fig1, "simulate", short)
-    result = fig1.reproduce(workers=1, sizes=(2, 4), today=True)
+    monkeypatch.setattr(fig1, "HORIZON", 2_000)
+    result = fig1.fig1(Protocol(quick=True, workers=1), sizes=(2, 4), today=True)
     assert set(result.charts) == {"fig1", "fig1-today"}
     papers, todays = (json.loads(result.charts[name].altair.to_json()) for name in ("fig1", "fig1-today"))
     drawn = [spec["concat"][0]["layer"][1]["encoding"] for spec in (papers, todays)]

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import rankone
-from rankone.paper import cascading, rank1elim_table
+from rankone.paper import published
 from rankone.paper.claims import Cell, compare, judge_tables
 
 
 def test_every_figure_of_the_tables_is_there():
-    cells = cascading.published()
+    cells = published.published_cascades()
     count = {table: sum(cell.table == table for cell in cells) for table in "123"}
     assert count == {"1": 18, "2": 18, "3": 90}
     assert Cell("1", "cascade:16x2", "cascade-ucb1", 1290.1, 11.3) in cells
@@ -27,7 +27,7 @@ def test_every_figure_of_the_tables_is_there():
 
 
 def test_the_27_figures_of_rank1elim():
-    cells, problems = rank1elim_table.published()
+    cells, problems = published.published_spikes()
     assert len(cells) == 27
     assert len(problems) == 25, "the first setting is in every column"
     assert {cell.problem for cell in cells} == {problem.name for problem in problems}

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import rankone
 from rankone.paper import fig1
-from rankone.paper.claims import READINGS
+from rankone.paper.protocol import READINGS, Protocol
 
 ROOT = Path(__file__).parents[2]
 NUMBERS = ("no", "one", "two", "three", "four", "five")
 
 
 def test_as_many_claims_fail_as_the_readme_says():
-    claims = fig1.reproduce(quick=True, workers=1).claims
+    claims = fig1.fig1(Protocol(quick=True, workers=1)).claims
     printed = next(iter(READINGS.values()))
     failed = [claim.claim for claim in claims if claim.reading == printed and not claim.holds]
     said = re.search(r"as printed, (\w+) of the paper's claims about its Figure 1 do not hold", _text("README.md"))

@@ -9,7 +9,8 @@ import pytest
 
 import rankone
 from rankone.paper import theory
-from rankone.paper.stages import play_stages, promised_stage
+from rankone.paper.protocol import Protocol
+from rankone.paper.theory import play_stages, promised_stage
 from rankone.policies.engines.elimination import SWEEP_CONFIDENCE
 
 
@@ -67,7 +68,7 @@ def test_tables_hold_what_they_say():
     assert (table["misses"] <= 2 * table["stages"]).all()
     stages = theory.lemma_3(runs=2)
     assert (stages["latest_stage"] <= stages["promised_stage"]).all()
-    growth = theory.extreme_needle(runs=2, workers=1, out=None, sizes=(2, 4))
+    growth = theory.extreme_needle(Protocol(workers=1), runs=2, sizes=(2, 4))
     assert growth.height == 6
     exponents = theory.growth_exponents(growth)
     regret = growth.filter(pl.col("policy") == "ucb1")["regret_mean"].to_numpy()

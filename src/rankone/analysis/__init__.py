@@ -4,7 +4,6 @@ from rankone.analysis.analyse import analyse
 from rankone.analysis.result import Analysis
 from rankone.analysis.what_if.obp_feedback import to_obp
 from rankone.analysis.what_if.replayed_policy import ReplayedPolicy
-from rankone.analysis.what_if.what_if import WhatIf, evaluate
-from rankone.analysis.what_if.what_if_lists import WhatIfLists, evaluate_lists
+from rankone.analysis.what_if.what_if import WhatIf, WhatIfLists, evaluate, evaluate_lists
 
 __all__ = ["Analysis", "ReplayedPolicy", "WhatIf", "WhatIfLists", "analyse", "evaluate", "evaluate_lists", "to_obp"]

@@ -12,9 +12,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.analysis.product.best import Bounded, chosen_contrast, fixed_contrast, level_bounds, whole_rate
+from rankone.analysis.product.best import (
+    Bounded,
+    contrast_bounds,
+    impressions_needed,
+    level_bounds,
+    ratio_contrast,
+    whole_rate,
+)
 from rankone.analysis.product.intervals import Intervals
-from rankone.analysis.product.more_data import impressions_needed
 from rankone.analysis.product.shrinkage import shrink
 from rankone.analysis.result import Analysis, RawWinner
 from rankone.analysis.split_check import check_split
@@ -23,12 +29,14 @@ from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion, given_dispers
 from rankone.clicks.counts.factor_counts import FactorCounts, as_factor_counts
 from rankone.clicks.counts.table_files import read_table
 from rankone.clicks.rank1_test.check import check_factors
+from rankone.clicks.rank1_test.report import Rank1Report
 from rankone.clicks.rank1_test.two_factors import CheckProgress
 from rankone.errors import InputError
-from rankone.numerics.arrays import Floats
+from rankone.live.storage import is_database
+from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.product_fit import deviances
 from rankone.progress import as_progress
-from rankone.specs import did_you_mean, whole_number
+from rankone.specs import did_you_mean, number_in, whole_number
 
 _MOST_LEVELS = 2000
 
@@ -82,14 +90,16 @@ def analyse(
     >>> answer.best, round(answer.rate.value, 3), answer.decided
     ({'row': 'row 1', 'col': 'col 2'}, 0.075, True)
     """
-    if not 0.5 <= confidence < 1.0:
-        raise InputError("a confidence from 0.5 to below 1", confidence, "try confidence=0.95")
+    number_in("confidence", confidence, "[0.5, 1)", 0.95)
     whole_number("simulations", simulations, least=20)
     whole_number("seed", seed, least=0)
     names = (factors,) if isinstance(factors, str) else tuple(factors)
-    read = functools.partial(_experiment_counts, experiment=experiment, archive=archive, rest=rest)
     named: dict[str, Any] = {"factors": names, "shown": shown, "clicked": clicked, "slice": slice, "all_rows": all_rows}
-    counts = _counts(data, experiment, read, named)
+    if isinstance(data, str | os.PathLike):
+        data = _experiment_counts(data, experiment, archive, rest) if is_database(data) else read_table(data)
+    if experiment is not None and not isinstance(data, FactorCounts):
+        raise InputError("a database beside experiment=", type(data).__name__, "leave experiment out, or name its file")
+    counts = as_factor_counts(data, **named)
     if uneven:
         counts = counts._replace(per_visitor=None)
     if sum(counts.sizes) > _MOST_LEVELS:
@@ -97,24 +107,9 @@ def analyse(
         raise InputError(f"at most {_MOST_LEVELS:,} levels", got, "name fewer factors; logs are for `rankone fit`")
     scatter = given_dispersion(dispersion) if dispersion is not None else counts.repeats or BINOMIAL
     compared = None if control is None else _control(control, counts)
-    return _answer(counts, compared, scatter, confidence, simulations, seed, as_progress(progress, "simulations"))
-
-
-def _counts(
-    data: Any,
-    experiment: str | None,
-    read: Callable[[str | os.PathLike[str]], FactorCounts],
-    named: Mapping[str, Any],
-) -> FactorCounts:
-    if isinstance(data, str | os.PathLike):
-        from rankone.live.storage import is_database
-
-        if is_database(data):
-            return read(data)
-        data = read_table(Path(data) if not isinstance(data, str) else data)
-    if experiment is not None:
-        raise InputError("a database beside experiment=", type(data).__name__, "leave experiment out, or name its file")
-    return as_factor_counts(data, **named)
+    done = as_progress(progress, "simulations")
+    tested = functools.partial(check_factors, simulations=simulations, level=1.0 - confidence, seed=seed, progress=done)
+    return _answer(counts, compared, scatter, confidence, tested)
 
 
 def _experiment_counts(
@@ -136,9 +131,9 @@ def _control(control: Mapping[str, str] | str, counts: FactorCounts) -> dict[str
     """Read a control, and find its levels."""
     if isinstance(control, str):
         control = named_levels(control, "a control")
-    usual = ",".join(f"{factor}={names[0]}" for factor, names in zip(counts.factors, counts.levels, strict=True))
     if set(control) != set(counts.factors):
         expected = f"a level of each factor ({', '.join(counts.factors)}) as the control"
+        usual = ",".join(f"{factor}={level}" for factor, level in counts.named([0] * len(counts.factors)).items())
         raise InputError(expected, ", ".join(control), f"try {usual}")
     for factor, names in zip(counts.factors, counts.levels, strict=True):
         if str(control[factor]) not in names:
@@ -152,31 +147,24 @@ def _answer(
     control: dict[str, str] | None,
     scatter: Dispersion,
     confidence: float,
-    simulations: int,
-    seed: int,
-    progress: CheckProgress,
+    tested: Callable[[FactorCounts, Floats, Dispersion], Rank1Report],
 ) -> Analysis:
-    intervals = Intervals.of(counts, scatter)
-    design, days = intervals.design, intervals.days
+    intervals, doubt = Intervals.of(counts, scatter), (1.0 - confidence) / 2.0
+    design, days, by_day = intervals.design, intervals.days, intervals.by_day
     settled = counts if days is None else days.adjusted(counts)
     shrunken = shrink(settled, scatter.value)
-    winner = _winner(counts, settled, shrunken, intervals, (1.0 - confidence) / 2.0)
-    groups = [intervals.groups(factor) for factor in range(len(counts.factors))]
-    apart = any(len(each) > 1 for each in groups)
-    tops = [
-        names.index(winner.levels[name]) if len(each) > 1 else None
-        for name, names, each in zip(counts.factors, counts.levels, groups, strict=True)
-    ]
-    bounds = level_bounds(intervals, 1.0 - confidence, tops)
+    winner = _winner(counts, settled, shrunken, intervals, doubt)
+    groups = {name: own for index, name in enumerate(counts.factors) if len(own := intervals.groups(index)) > 1}
+    tops = zip(counts.factors, counts.numbered(winner.levels), strict=True)
+    bounds = level_bounds(intervals, 1.0 - confidence, [top if name in groups else None for name, top in tops])
     rates = design.rates(intervals.fitted.x)
     best = design.starts[:-1] + np.array([bound.best for bound in bounds])
     contrast = np.zeros(design.n_levels)
     contrast[best] = 1.0
-    rate = winner.rate if apart else chosen_contrast(intervals, contrast, best, (1.0 - confidence) / 2.0)
-    fitted = np.concatenate([bound.ratio for bound in bounds]) * rate.value ** (1.0 / len(counts.factors))
-    shown = np.concatenate(
-        [np.bincount(column, counts.shown, size) for column, size in zip(counts.cells.T, counts.sizes, strict=True)]
-    )
+    rate = winner.rate if groups else contrast_bounds(intervals, contrast, doubt, best)
+    ratio, low, high = (np.concatenate([getattr(bound, name) for bound in bounds]) for name in ("ratio", "low", "high"))
+    columns = zip(counts.cells.T, counts.sizes, strict=True)
+    shown = np.concatenate([np.bincount(column, counts.shown, size) for column, size in columns])
     levels = pl.DataFrame(
         {
             "factor": np.repeat(counts.factors, counts.sizes),
@@ -184,66 +172,49 @@ def _answer(
             "shown": shown.astype(np.int64),
             "clicked": design.level_clicks.astype(np.int64),
             "rate": design.level_clicks / np.maximum(shown, 1.0),
-            "fitted": fitted,
-            "ratio": np.concatenate([bound.ratio for bound in bounds]),
-            "low": np.concatenate([bound.low for bound in bounds]),
-            "high": np.concatenate([bound.high for bound in bounds]),
+            "fitted": ratio * rate.value ** (1.0 / len(counts.factors)),
+            "ratio": ratio,
+            "low": low,
+            "high": high,
         }
     )
     against = None
     if control is not None:
-        places = [
-            start + names.index(control[factor])
-            for start, factor, names in zip(design.starts, counts.factors, counts.levels, strict=False)
-        ]
-        levels = levels.with_columns(**_ratios(intervals, places, (1.0 - confidence) / 2.0))
-        contrast[places] -= 1.0
-        against = chosen_contrast(intervals, contrast, best, (1.0 - confidence) / 2.0)
+        controls = design.starts[:-1] + np.array(counts.numbered(control))
+        levels = levels.with_columns(**_ratios(intervals, controls, doubt))
+        contrast[controls] -= 1.0
+        against = contrast_bounds(intervals, contrast, doubt, best)
+    moved = zip(counts.factors, by_day.scatter if by_day else (), strict=False)
     return Analysis(
         counts=counts,
         confidence=confidence,
-        best={
-            factor: names[bound.best]
-            for factor, names, bound in zip(counts.factors, counts.levels, bounds, strict=True)
-        },
+        best=counts.named(bound.best for bound in bounds),
         rate=rate,
         levels=levels,
         combinations=_combinations(counts, settled, rates, shrunken, scatter),
         winner=winner,
-        check=None
-        if len(counts.factors) == 1
-        else check_factors(
-            settled, rates, scatter, simulations=simulations, level=1.0 - confidence, seed=seed, progress=progress
-        ),
+        check=None if len(counts.factors) == 1 else tested(settled, rates, scatter),
         dispersion=scatter,
         mismatch=check_split(counts),
         control=control,
         against_control=against,
-        needed=math.inf if apart else impressions_needed(intervals, bounds),
+        needed=math.inf if groups else impressions_needed(intervals, bounds),
         groups={
-            factor: [[names[place] for place in group] for group in each]
-            for factor, names, each in zip(counts.factors, counts.levels, groups, strict=True)
-            if len(each) > 1
+            factor: [[counts.levels[counts.factors.index(factor)][level] for level in group] for group in own]
+            for factor, own in groups.items()
         },
-        day_scatter={
-            factor: each.sd
-            for factor, each in zip(counts.factors, intervals.by_day.scatter if intervals.by_day else (), strict=False)
-            if math.isfinite(each.freedom)
-        },
+        day_scatter={factor: each.sd for factor, each in moved if math.isfinite(each.freedom)},
     )
 
 
-def _ratios(intervals: Intervals, places: Sequence[int], doubt: float) -> dict[str, Floats]:
+def _ratios(intervals: Intervals, controls: Ints, doubt: float) -> dict[str, Floats]:
     """The ratio of every level to the control's level of its factor."""
     design = intervals.design
-    found = []
-    for start, size, control in zip(design.starts, design.sizes, places, strict=False):
-        for place in range(start, start + size):
-            contrast = np.zeros(design.n_levels)
-            contrast[place] += 1.0
-            contrast[control] -= 1.0
-            found.append(Bounded(1.0, 1.0, 1.0) if place == control else fixed_contrast(intervals, contrast, doubt))
-    value, low, high = np.array(found).T
+    result = []
+    for level, control in enumerate(np.repeat(controls, design.sizes).tolist()):
+        contrast = ratio_contrast(design.n_levels, level, control)
+        result.append(Bounded(1.0, 1.0, 1.0) if level == control else contrast_bounds(intervals, contrast, doubt))
+    value, low, high = np.array(result).T
     return {"control_ratio": value, "control_low": low, "control_high": high}
 
 
@@ -251,34 +222,20 @@ def _combinations(
     counts: FactorCounts, settled: FactorCounts, rates: Floats, shrunken: Floats, scatter: Dispersion
 ) -> pl.DataFrame:
     """One row per combination that was shown, the highest fitted rate first; `settled` has the counts without days."""
-    inside = np.clip(rates, 1e-300, 1.0 - 1e-15)
-    own = deviances(settled.shown, settled.clicked, inside) / scatter.value
+    own = deviances(settled.shown, settled.clicked, np.clip(rates, 1e-300, 1.0 - 1e-15)) / scatter.value
     observed = settled.clicked / settled.shown
-    by_day = {} if counts.slices is None else {"average_day": observed}
-    names = {
-        factor: [levels[place] for place in column]
-        for factor, levels, column in zip(counts.factors, counts.levels, counts.cells.T, strict=True)
-    }
-    return pl.DataFrame(
-        names
-        | {
-            "shown": counts.shown, "clicked": counts.clicked, "rate": counts.clicked / counts.shown, **by_day,
-            "fitted": rates, "shrunken": shrunken, "deviation": np.sign(observed - rates) * np.sqrt(own),
-        }
-    ).sort("fitted", descending=True, maintain_order=True)  # fmt: skip
+    columns = {"shown": counts.shown, "clicked": counts.clicked, "rate": counts.clicked / counts.shown}
+    columns |= {} if counts.slices is None else {"average_day": observed}
+    columns |= {"fitted": rates, "shrunken": shrunken, "deviation": np.sign(observed - rates) * np.sqrt(own)}
+    table = pl.DataFrame(counts.name_columns(counts.cells) | columns)
+    return table.sort("fitted", descending=True, maintain_order=True)
 
 
 def _winner(
     counts: FactorCounts, settled: FactorCounts, shrunken: Floats, intervals: Intervals, doubt: float
 ) -> RawWinner:
     """The highest rate as observed, without days; of equal rates that of the combination that was shown most."""
-    place = int(np.lexsort((counts.shown, settled.clicked / settled.shown))[-1])
-    levels = {
-        factor: names[number]
-        for factor, names, number in zip(counts.factors, counts.levels, counts.cells[place], strict=True)
-    }
-    return RawWinner(
-        levels, int(counts.shown[place]), int(counts.clicked[place]),
-        whole_rate(settled.shown, settled.clicked, place, intervals.of_combination(place), doubt),
-        float(shrunken[place]),
-    )  # fmt: skip
+    cell = int(np.lexsort((counts.shown, settled.clicked / settled.shown))[-1])
+    rate = whole_rate(settled.shown, settled.clicked, cell, intervals.of_combination(cell), doubt)
+    levels = counts.named(counts.cells[cell])
+    return RawWinner(levels, int(counts.shown[cell]), int(counts.clicked[cell]), rate, float(shrunken[cell]))

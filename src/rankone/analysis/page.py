@@ -29,17 +29,17 @@ def analysis_html(result: Analysis) -> str:
     kept = result.combinations.head(_MOST_COMBINATIONS)
     title = "Combinations" if kept.height == result.combinations.height else f"The best {kept.height} combinations"
     tables[title] = kept
-    remarks = [*wording.assumed_first(result), *wording.certainty(result), *wording.against_control(result)]
-    remarks += [*wording.after_table(result), *wording.about_table(result), *wording.notes(result)]
     return report_html(
         [
             Part(
                 title=f"The best {listed(result.counts.factors)}",
                 sentence=result.sentence,
-                remarks=remarks,
+                remarks=wording.sentences(result, *wording.REMARKS),
                 settings={
-                    "impressions": int(result.counts.shown.sum()), "clicks": int(result.counts.clicked.sum()),
-                    "factors": list(result.counts.factors), "confidence": result.confidence,
+                    "impressions": int(result.counts.shown.sum()),
+                    "clicks": int(result.counts.clicked.sum()),
+                    "factors": list(result.counts.factors),
+                    "confidence": result.confidence,
                     "dispersion": result.dispersion.value,
                 },
                 about=made_with(),
@@ -47,24 +47,23 @@ def analysis_html(result: Analysis) -> str:
                 tables=tables,
                 code={"In Python": _recipe(result)},
                 files=_files(result),
-                warning=" ".join([*wording.mismatch(result), *wording.adaptive(result), *wording.few_data(result)]),
+                warning=" ".join(wording.sentences(result, *wording.WARNING)),
             )
         ]
-    )  # fmt: skip
+    )
 
 
 def _recipe(result: Analysis) -> str:
     """Python that makes the answer again from the file of counts."""
-    words = [f"factors={list(result.counts.factors)!r}"]
-    if result.counts.slices is not None:
-        words.append('slice="slice"')
-    if result.dispersion.origin != "slices":
-        words.append(f"dispersion={result.dispersion.value!r}")
-    if result.control is not None:
-        words.append(f"control={result.control!r}")
-    if result.confidence != 0.95:
-        words.append(f"confidence={result.confidence!r}")
-    return f'import rankone\n\nprint(rankone.analyse("{_counts_file(result)}", {", ".join(words)}))'
+    settings = {
+        "factors": list(result.counts.factors),
+        "slice": None if result.counts.slices is None else "slice",
+        "dispersion": None if result.dispersion.origin == "slices" else result.dispersion.value,
+        "control": result.control,
+        "confidence": None if result.confidence == 0.95 else result.confidence,
+    }
+    words = ", ".join(f"{name}={value!r}" for name, value in settings.items() if value is not None)
+    return f'import rankone\n\nprint(rankone.analyse("{_counts_file(result)}", {words}))'
 
 
 def _files(result: Analysis) -> dict[str, str]:
@@ -72,11 +71,8 @@ def _files(result: Analysis) -> dict[str, str]:
     files = {"levels.csv": result.levels.write_csv(), "combinations.csv": result.combinations.write_csv()}
     counts, slices = result.counts, result.counts.slices
     if slices is not None:
-        names = {
-            factor: [levels[place] for place in column]
-            for factor, levels, column in zip(counts.factors, counts.levels, counts.cells[slices.cell].T, strict=True)
-        }
-        when = [slices.names[place] for place in slices.when]
+        names = counts.name_columns(counts.cells[slices.cell])
+        when = [slices.names[day] for day in slices.when]
         by_day = pl.DataFrame({**names, "slice": when, "shown": slices.shown, "clicked": slices.clicked})
         files[_counts_file(result)] = by_day.write_csv()
     return files
@@ -88,9 +84,7 @@ def _counts_file(result: Analysis) -> str:
 
 def notebook_html(result: Analysis) -> str:
     """Return the answer as a notebook shows it."""
-    before = [*wording.assumed_first(result), *wording.adaptive(result), *wording.before_table(result)]
-    after = [*wording.about_table(result), *wording.after_table(result), *wording.notes(result)]
-    head, tail = ("<br>".join(map(escape, lines)) for lines in (before, after))
-    first = "".join(f"<p>{escape(sentence)}</p>" for sentence in wording.mismatch(result))
+    head, tail = ("<br>".join(map(escape, wording.sentences(result, *parts))) for parts in wording.NOTEBOOK)
+    first = "".join(f"<p>{escape(sentence)}</p>" for sentence in wording.sentences(result, "mismatch"))
     first += f"<p><b>{escape(result.sentence)}</b></p>"
     return f"{first}<p>{head}</p>{html_table(wording.level_columns(result))}<p>{tail}</p>"

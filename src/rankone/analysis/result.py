@@ -81,20 +81,13 @@ class Analysis(Shown):
     @property
     def best_was_shown(self) -> bool:
         """Whether the best combination was ever shown; if not, its rate is what the product predicts."""
-        best = [
-            names.index(self.best[factor])
-            for factor, names in zip(self.counts.factors, self.counts.levels, strict=True)
-        ]
-        return bool((self.counts.cells == best).all(axis=1).any())
+        return bool((self.counts.cells == self.counts.numbered(self.best)).all(axis=1).any())
 
     @property
     def at_most_lost(self) -> float:
         """Share of the best rate that showing `best` may give up, by the lower bounds of its levels."""
-        low = [
-            self.levels.filter((pl.col("factor") == name) & (pl.col("level") == level))["low"].item()
-            for name, level in self.best.items()
-        ]
-        return 1.0 - math.prod(low)
+        low = {(row["factor"], row["level"]): row["low"] for row in self.levels.iter_rows(named=True)}
+        return 1.0 - math.prod(low[own] for own in self.best.items())
 
     @property
     def doubtful(self) -> bool:
@@ -111,7 +104,7 @@ class Analysis(Shown):
 
     __repr__ = __str__
 
-    def _tables(self) -> dict[str, pl.DataFrame]:
+    def _tables(self) -> dict[str, Any]:
         return {"levels": self.levels, "combinations": self.combinations}
 
     def to_dict(self) -> dict[str, Any]:
@@ -127,10 +120,7 @@ class Analysis(Shown):
             "at_most_lost": self.at_most_lost,
             "levels": _plain(self.levels),
             "combinations": _plain(self.combinations),
-            "observed_winner": {
-                "levels": self.winner.levels, "shown": self.winner.shown, "clicked": self.winner.clicked,
-                **_interval(self.winner.rate), "shrunken": self.winner.shrunken,
-            },
+            "observed_winner": self.winner._asdict() | _interval(self.winner.rate),
             "control": self.control,
             "best_to_control": self.against_control and _interval(self.against_control, "ratio"),
             "rank1": self.check and self.check.to_dict(),
@@ -142,22 +132,19 @@ class Analysis(Shown):
             "impressions": int(counts.shown.sum()),
             "clicks": int(counts.clicked.sum()),
             "needed_impressions": self.needed if math.isfinite(self.needed) else None,
-            "few_data": wording.few_data(self),
-            "next": wording.next_step(self),
-            "conditions": [wording.assumes(self), *wording.conditions(self), *wording.adaptive(self)],
+            "few_data": wording.sentences(self, "few data"),
+            "next": wording.sentences(self, "next"),
+            "conditions": [wording.assumes(self), *wording.sentences(self, "conditions", "adaptive")],
             "columns": None if counts.columns is None else counts.columns.to_dict(),
             "notes": list(counts.notes),
-        }  # fmt: skip
+        }
 
     def chart(self) -> Chart:
         """Draw every level's ratio to the best one of its factor, with intervals."""
-        from rankone.charts.levels import level_chart
+        from rankone.charts.factors import level_chart
 
-        return level_chart(
-            self.levels,
-            self.sentence.removesuffix("."),
-            f"Bars: {percent(self.confidence)} intervals, whichever level is truly best",
-        )
+        note = f"Bars: {percent(self.confidence)} intervals, whichever level is truly best"
+        return level_chart(self.levels, self.sentence.removesuffix("."), note)
 
     def heatmap(self) -> Chart:
         """Draw how far each pair is from the product; of more than two factors, for the two that fit worst."""
@@ -195,15 +182,11 @@ class Analysis(Shown):
         return notebook_html(self)
 
 
-def _interval(found: Bounded, name: str = "rate") -> dict[str, float | None]:
-    values = {name: found.value, "low": found.low, "high": found.high}
+def _interval(bounded: Bounded, name: str = "rate") -> dict[str, float | None]:
+    values = {name: bounded.value, "low": bounded.low, "high": bounded.high}
     return {key: value if math.isfinite(value) else None for key, value in values.items()}
 
 
 def _plain(table: pl.DataFrame) -> list[dict[str, Any]]:
-    finite = [
-        pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name)
-        for name, kind in table.schema.items()
-        if kind.is_float()
-    ]
-    return table.with_columns(finite).to_dicts()
+    number = pl.selectors.float()
+    return table.with_columns(pl.when(number.is_finite()).then(number)).to_dicts()

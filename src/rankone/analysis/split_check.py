@@ -95,13 +95,8 @@ def _ramped(counts: FactorCounts, level: Ints) -> bool:
 def _sides(counts: FactorCounts) -> list[tuple[str, list[str], Ints]]:
     """Return which level each combination has of every factor; itself, where not all were shown with all."""
     if len(counts.cells) == math.prod(counts.sizes):
-        return [
-            (factor, list(names), counts.cells[:, place])
-            for place, (factor, names) in enumerate(zip(counts.factors, counts.levels, strict=True))
-        ]
-    names = [
-        ", ".join(levels[place] for levels, place in zip(counts.levels, cell, strict=True)) for cell in counts.cells
-    ]
+        return list(zip(counts.factors, map(list, counts.levels), counts.cells.T, strict=True))
+    names = [", ".join(counts.named(cell).values()) for cell in counts.cells]
     return [(listed(counts.factors), names, np.arange(len(counts.cells)))]
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rankone.analysis.product.best import Bounded
 from rankone.notebook import text_table
+from rankone.simulation import recommend
 from rankone.specs import amount
 from rankone.wording.combinations import combination_text
 from rankone.wording.lists import listed, quoted, some_of
@@ -22,8 +23,46 @@ _NO_MOVE = 0.001  # of a rate
 _TIMES = 100  # as many visitors as there were: nobody waits for more
 
 
-def rate_text(result: Bounded) -> str:
-    """Write a rate with its interval."""
+_ADAPTIVE = (
+    "Beware: a policy chose what to show by what had been clicked. That makes the rates of losers too low and "
+    "intervals too short, so what follows is a hint; the experiment's own report allows for it."
+)
+_BEFORE = ("certainty", "control", "few data")
+_AFTER = ("winner", "rank1", "next", "conditions")
+#: What is said where, by part: as text, in a notebook, and as the remarks and the warning of a report.
+TEXT = (("mismatch", "assumed", "answer", "adaptive", *_BEFORE), ("fitted",), _AFTER, ("notes",))
+NOTEBOOK = (("assumed", "adaptive", *_BEFORE), ("fitted", *_AFTER, "notes"))
+REMARKS, WARNING = ("assumed", "certainty", "control", *_AFTER, "fitted", "notes"), ("mismatch", "adaptive", "few data")
+
+
+def sentences(result: Analysis, *parts: str) -> list[str]:
+    """Return what an analysis says of some parts of it, in this order."""
+    counts = result.counts
+    said = {
+        "mismatch": [] if result.mismatch is None else [result.mismatch.sentence],
+        "assumed": [assumes(result)] if _is_assumed_first(result) else [],
+        "answer": [answer(result)],
+        "adaptive": [_ADAPTIVE] if counts.adaptive else [],
+        "certainty": _certainty(result),
+        "control": _against_control(result),
+        "few data": _few_data(result),
+        "winner": _winner(result),
+        "rank1": [] if result.check is None else [*filter(None, (result.check.sentence, result.check.misfit_sentence))],
+        "next": [_next_step(result)],
+        "conditions": _conditions(result),
+        "fitted": ["fitted: multiply one of each factor for a combination's rate."] * (len(counts.factors) > 1),
+        "notes": counts.taken,
+    }
+    return [sentence for part in parts for sentence in said[part]]
+
+
+def page(result: Analysis) -> str:
+    """Return the answer as a page of text."""
+    head, fitted, after, notes = (sentences(result, *parts) for parts in TEXT)
+    return "\n".join([*head, *text_table(level_columns(result)), *fitted, "", *after, "", *notes]).rstrip()
+
+
+def _clicked(result: Bounded) -> str:
     return f"clicked {_with_interval(result, ' of the time')}"
 
 
@@ -34,15 +73,15 @@ def _with_interval(result: Bounded, unit: str = "") -> str:
 def answer(result: Analysis) -> str:
     """Say which combination is best, and whether that is sure."""
     if max(result.counts.sizes) == 1:
-        return f"Only one combination was counted: {combination_text(result.best)}, {rate_text(result.rate)}."
+        return f"Only one combination was counted: {combination_text(result.best)}, {_clicked(result.rate)}."
     if result.doubtful or result.groups:
-        return f"Best as observed: {combination_text(result.winner.levels)}, {rate_text(result.winner.rate)}."
+        return f"Best as observed: {combination_text(result.winner.levels)}, {_clicked(result.winner.rate)}."
     sure = result.decided and result.best_was_shown
     predicted = "" if result.best_was_shown else ", never shown together: the product of its levels predicts that it is"
-    return f"{'Best' if sure else 'Best so far'}: {combination_text(result.best)}{predicted}, {rate_text(result.rate)}."
+    return f"{'Best' if sure else 'Best so far'}: {combination_text(result.best)}{predicted}, {_clicked(result.rate)}."
 
 
-def certainty(result: Analysis) -> list[str]:
+def _certainty(result: Analysis) -> list[str]:
     """Say which levels may still be the best, and what a wrong choice would cost."""
     lines = []
     if result.check is not None and result.doubtful:
@@ -74,9 +113,9 @@ def certainty(result: Analysis) -> list[str]:
 def _apart(result: Analysis, factor: str) -> str:
     """Say which levels cannot be compared."""
     groups = result.groups[factor]
-    told = " with ".join(some_of(quoted(group)) for group in groups)
+    apart = " with ".join(some_of(quoted(group)) for group in groups)
     if len(groups) > 2:
-        told = f"{some_of(quoted([name for group in groups for name in group]))} all with one another"
+        apart = f"{some_of(quoted([name for group in groups for name in group]))} all with one another"
     others = [name for name in result.counts.factors if name != factor]
     if result.counts.slices is not None:
         why = " with the same ".join(
@@ -88,30 +127,27 @@ def _apart(result: Analysis, factor: str) -> str:
         why = f"too few were shown with the same {others[0]}"
     if len(others) > 1:
         why = f"{listed(list(result.groups))} were changed only together"
-    return f"{factor}: cannot compare {told}, as {why}; so no {factor} is called the best."
+    return f"{factor}: cannot compare {apart}, as {why}; so no {factor} is called the best."
 
 
-def against_control(result: Analysis) -> list[str]:
+def _against_control(result: Analysis) -> list[str]:
     """Compare the best combination with the control."""
-    if result.control is None or result.against_control is None or result.doubtful:
+    ratio, alone = result.against_control, max(result.counts.sizes) == 1
+    if result.control is None or ratio is None or result.doubtful or alone:
         return []
-    if max(result.counts.sizes) == 1:
-        return []
+    control = combination_text(result.control)
     if result.control == result.best:
-        return [f"The control, {combination_text(result.control)}, is itself the best so far."]
-    ratio, control = result.against_control, combination_text(result.control)
+        return [f"The control, {control}, is itself the best so far."]
     if math.isnan(ratio.value):
         return [f"The control, {control}, cannot be compared with it: they share too few levels."]
     if math.isinf(ratio.value):
-        return [
-            f"The control, {control}, has a level that was never clicked, so there is no ratio to it; "
-            f"the best one's rate is at least {ratio.low:.3g} times the control's."
-        ]
-    said = f"{ratio.value:.3g} times that of the control, {control} ({ratio.low:.3g} to {ratio.high:.3g})"
-    return [f"Its rate is {said}."]
+        least = f"the best one's rate is at least {_short(ratio.low)} times the control's"
+        return [f"The control, {control}, has a level that was never clicked, so there is no ratio to it; {least}."]
+    interval = f"{_short(ratio.low)} to {_short(ratio.high)}"
+    return [f"Its rate is {_short(ratio.value)} times that of the control, {control} ({interval})."]
 
 
-def winner(result: Analysis) -> list[str]:
+def _winner(result: Analysis) -> list[str]:
     """Say what the highest observed rate is worth."""
     best, number = result.winner, result.combinations.height
     if number < 2:
@@ -126,15 +162,7 @@ def winner(result: Analysis) -> list[str]:
     ]
 
 
-def rank1(result: Analysis) -> list[str]:
-    """Say whether the factors act each for itself."""
-    if result.check is None:
-        return []
-    cost = result.check.misfit_sentence
-    return [result.check.sentence, *([] if cost is None else [cost])]
-
-
-def few_data(result: Analysis) -> list[str]:
+def _few_data(result: Analysis) -> list[str]:
     """Say which levels rest on few clicks."""
     few = result.levels.filter(pl.col("clicked") < _FEW)
     clicks = int(result.counts.clicked.sum())
@@ -144,38 +172,34 @@ def few_data(result: Analysis) -> list[str]:
     return [f"Few data: {amount(clicks, 'click')} in all, of these {some_of(each)}. Expect the answer to change."]
 
 
-def next_step(result: Analysis) -> list[str]:
+def _next_step(result: Analysis) -> str:
     """Say what to do next."""
-    if max(result.counts.sizes) == 1:
-        return [
-            f"Next: show some visitors another {result.counts.factors[0]}: one alone has nothing to be compared with."
-        ]
+    counts = result.counts
+    if max(counts.sizes) == 1:
+        return f"Next: show some visitors another {counts.factors[0]}: one alone has nothing to be compared with."
     if result.mismatch is not None:
         causes = "redirects, bots, a variant that loads or is counted less often"
         meant = "or say that the split was meant to be uneven: --uneven (in Python uneven=True)"
-        return [f"Next: find out why visitors are missing ({causes}), {meant}."]
+        return f"Next: find out why visitors are missing ({causes}), {meant}."
     if result.doubtful:
         misfit = None if result.check is None else result.check.misfit
         if misfit is not None and misfit.costs_little:
-            lost = f"loses {misfit.at_most} of the best clicks"
-            return [
-                f"Next: show {combination_text(result.winner.levels)}; level by level is good enough, too: that {lost}."
-            ]
-        policy = _policy(rank1=False)
-        return [f"Next: judge combinations as wholes, not level by level; live, with the policy {policy}."]
+            lost = f"that loses {misfit.at_most} of the best clicks"
+            return f"Next: show {combination_text(result.winner.levels)}; level by level is good enough, too: {lost}."
+        policy = recommend(rank1=False).policy.name
+        return f"Next: judge combinations as wholes, not level by level; live, with the policy {policy}."
     if result.groups:
         factor, groups = next(iter(result.groups.items()))
         pair = f"{factor} '{groups[0][0]}' with what '{groups[1][0]}' was shown with"
-        if result.counts.slices is not None:
-            pair += f", {_at(result)} the same {result.counts.period}s"
-        return [f"Next: let the groups meet: show {pair}, for example."]
-    if result.counts.adaptive:
-        return ["Next: go by the report of the experiment that collected these counts (`rankone experiments`)."]
+        pair += "" if counts.slices is None else f", {_at(result)} the same {counts.period}s"
+        return f"Next: let the groups meet: show {pair}, for example."
+    if counts.adaptive:
+        return "Next: go by the report of the experiment that collected these counts (`rankone experiments`)."
     if result.decided:
         first = "" if result.best_was_shown else " to some visitors first, as nobody has seen it yet"
-        return [f"Next: show {combination_text(result.best)}{first}."]
+        return f"Next: show {combination_text(result.best)}{first}."
     open_factors = [factor for factor, able in result.candidates.items() if len(able) > 1]
-    return [f"Next: more visitors are needed to settle {listed(open_factors)}.{_visitors(result)}"]
+    return f"Next: more visitors are needed to settle {listed(open_factors)}.{_visitors(result)}"
 
 
 def _visitors(result: Analysis) -> str:
@@ -191,12 +215,6 @@ def _visitors(result: Analysis) -> str:
         said += " Or go live: `rankone create` shows the better ones more and more and says when it is sure"
         said += ", and `rankone plan` says beforehand how many visitors that takes."
     return said
-
-
-def _policy(rank1: bool) -> str:
-    from rankone.simulation import recommend
-
-    return str(recommend(rank1=rank1).policy.name)
 
 
 def assumes(result: Analysis) -> str:
@@ -222,12 +240,12 @@ def _at(result: Analysis) -> str:
     return "on" if result.counts.period == "day" else "in"
 
 
-def assumed_first(result: Analysis) -> list[str]:
-    """The assumptions, where nothing in the table can tell whether they hold: then they come before the answer."""
-    return [assumes(result)] if result.counts.slices is None and not result.counts.adaptive else []
+def _is_assumed_first(result: Analysis) -> bool:
+    """Whether nothing in the table can tell if the assumptions hold: then they come before the answer."""
+    return result.counts.slices is None and not result.counts.adaptive
 
 
-def conditions(result: Analysis) -> list[str]:
+def _conditions(result: Analysis) -> list[str]:
     """Say how sure the statements are, and what they allow for."""
     sure = percent(result.confidence)
     together = (
@@ -235,96 +253,45 @@ def conditions(result: Analysis) -> list[str]:
         f"{sure} confidence, however the best was picked."
     )
     return [
-        *([] if assumed_first(result) else [assumes(result)]),
+        *([] if _is_assumed_first(result) else [assumes(result)]),
         *([together] if result.proves and max(result.counts.sizes) > 1 else []),
         *_scatter(result),
     ]
 
 
-def mismatch(result: Analysis) -> list[str]:
-    """Warn of visitors that are missing, before any winner is named."""
-    return [] if result.mismatch is None else [result.mismatch.sentence]
-
-
 def _scatter(result: Analysis) -> list[str]:
     """Say how much clicks scatter, and what levels do from day to day."""
-    slices, scatter = result.counts.slices, result.day_scatter
+    slices, scatter, said = result.counts.slices, result.day_scatter, [f"{result.dispersion.sentence}."]
     if slices is None or result.dispersion.origin == "given":
-        return [f"{result.dispersion.sentence}."]
+        return said
     many = f"{len(slices.names)} {result.counts.period}s are too few to tell"
     if result.dispersion.origin == "none":
         return [f"{many} how much noisier than chance real traffic is; intervals may be too short."]
-    said = [f"{result.dispersion.sentence}."]
     if not scatter:
         return [*said, f"{many} how much levels move on their own; this is ignored."]
     moved = ", ".join(f"{percent(sd)} ({factor})" for factor, sd in scatter.items() if sd >= _NO_MOVE)
     from_to = _steps(result).capitalize()
-    return said + [f"{from_to} a level's rate moves on its own by about {moved}; intervals allow for that."] * bool(
-        moved
-    )
-
-
-def adaptive(result: Analysis) -> list[str]:
-    """Warn of counts that a policy collected."""
-    if not result.counts.adaptive:
-        return []
-    return [
-        "Beware: a policy chose what to show by what had been clicked. That makes the rates of losers too low and "
-        "intervals too short, so what follows is a hint; the experiment's own report allows for it."
-    ]
-
-
-def page(result: Analysis) -> str:
-    """Return the answer as a page of text."""
-    head = [*mismatch(result), *assumed_first(result), result.sentence, *adaptive(result), *before_table(result)]
-    table = [*text_table(level_columns(result)), *about_table(result)]
-    return "\n".join([*head, *table, "", *after_table(result), "", *notes(result)]).rstrip()
-
-
-def before_table(result: Analysis) -> list[str]:
-    """Say how sure the answer is."""
-    return [*certainty(result), *against_control(result), *few_data(result)]
-
-
-def after_table(result: Analysis) -> list[str]:
-    """Say what else the table tells, what to do next, and what all this rests on."""
-    return [*winner(result), *rank1(result), *next_step(result), *conditions(result)]
-
-
-def about_table(result: Analysis) -> list[str]:
-    """Say what the fitted numbers in the table of levels are."""
-    return ["fitted: multiply one of each factor for a combination's rate."] if len(result.counts.factors) > 1 else []
-
-
-def notes(result: Analysis) -> list[str]:
-    """Say what was read as what, and what was left out."""
-    return result.counts.taken
+    alone = f"{from_to} a level's rate moves on its own by about {moved}; intervals allow for that."
+    return [*said, alone] if moved else said
 
 
 def level_columns(result: Analysis) -> pl.DataFrame:
     """Return the table of levels for people."""
-    interval = pl.format("{} to {}", _short("low"), _short("high"))
-    columns = [
-        pl.col("factor"), pl.col("level"), pl.col("shown"), pl.col("clicked"),
-        pl.col("rate").map_elements(percent, pl.String), _finite("fitted"),
-        _finite("ratio").alias("ratio to best"), interval.alias("interval"),
-    ]  # fmt: skip
+    names = ["factor", "level", "shown", "clicked"]
+    columns = [_finite("fitted", "fitted"), *_ratio_columns("", "best", "interval")]
     if result.control is not None:
-        against = pl.format("{} to {}", _short("control_low"), _short("control_high"))
-        columns += [
-            _finite("control_ratio").alias("ratio to control"),
-            against.alias("control interval"),
-        ]
-    return result.levels.select(columns)
+        columns += _ratio_columns("control_", "control", "control interval")
+    return result.levels.select(*names, pl.col("rate").map_elements(percent, pl.String), *columns)
 
 
-def _finite(name: str) -> Any:
-    return pl.when(pl.col(name).is_finite()).then(pl.col(name).round_sig_figs(3)).alias(name)
+def _ratio_columns(prefix: str, to: str, title: str) -> list[pl.Expr]:
+    low, high = (pl.col(f"{prefix}{end}").map_elements(_short, pl.String) for end in ("low", "high"))
+    return [_finite(f"{prefix}ratio", f"ratio to {to}"), pl.format("{} to {}", low, high).alias(title)]
 
 
-def _short(name: str) -> Any:
-    return (
-        pl.col(name)
-        .round_sig_figs(3)
-        .map_elements(lambda value: "any" if value == math.inf else f"{value:.3g}", pl.String)
-    )
+def _finite(name: str, title: str) -> pl.Expr:
+    return pl.when(pl.col(name).is_finite()).then(pl.col(name).round_sig_figs(3)).alias(title)
+
+
+def _short(value: float) -> str:
+    return "any" if value == math.inf else f"{value:.3g}"

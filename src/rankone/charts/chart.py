@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import altair as alt
+import polars as pl
 
 from rankone.charts.bundle import LICENCE
 from rankone.errors import InputError
@@ -27,6 +29,7 @@ _LOOK: dict[str, Any] = {
 }
 # Okabe and Ito's colours: told apart with any colour vision.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00", "#8c510a"]
+GREY = "#777777"
 ON_LIGHT = "#111111"  # text on a light cell: unlike black, it stays dark where a page is dark
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 3], [4, 2, 1, 2], [3, 2], [10, 2, 2, 2, 2, 2]]
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
@@ -88,6 +91,65 @@ class Chart:
         return {"image/png": picture}, {"image/png": {"width": width, "height": height}}
 
 
+def drawn(table: pl.DataFrame | Sequence[Mapping[str, Any]], **encodings: Any) -> Any:
+    """Return an Altair chart of a table, its rows inside it, for marks to be chosen."""
+    rows = table.to_dicts() if isinstance(table, pl.DataFrame) else list(table)
+    return alt.Chart(alt.InlineData(rows)).encode(**encodings)
+
+
+def small_title(text: str | list[str]) -> alt.TitleParams:
+    """Return a title that explains a picture: a picture travels without its page."""
+    return alt.TitleParams(text, fontSize=12, fontWeight="normal", color="#444")
+
+
+def names_of(table: pl.DataFrame, column: str) -> list[Any]:
+    """Return the values of a column in their order, each once."""
+    return table[column].unique(maintain_order=True).to_list()
+
+
+class Marks:
+    """How the values of a column look: colours, dashes and shapes, each of which tells them apart by itself.
+
+    Args:
+        column: the column.
+        names: its values.
+        grey: one more value, which is grey, with a stroke for a shape.
+        options: of the encodings, such as title or legend.
+    """
+
+    def __init__(self, column: str, names: Sequence[str], grey: str | None = None, **options: Any) -> None:
+        self.column, self.names = column, [*names, *([] if grey is None else [grey])]
+        self.options = {"title": None, "sort": self.names} | options
+        self._own, self._grey = len(names), grey is not None
+        self.colour = alt.Color(f"{column}:N", scale=self._scale(COLOURS, GREY), **self.options)
+        self.shape = alt.Shape(f"{column}:N", scale=self._scale(SHAPES, "stroke"), **self.options)
+
+    def dash(self, last: list[int] = DASHES[0]) -> alt.StrokeDash:
+        """Return the dashes; `last` is that of the grey value."""
+        return alt.StrokeDash(f"{self.column}:N", scale=self._scale(DASHES, last), **self.options)
+
+    def _scale(self, values: Sequence[Any], last: Any) -> alt.Scale:
+        cycled = [values[index % len(values)] for index in range(self._own)]
+        return alt.Scale(domain=self.names, range=[*cycled, *([last] if self._grey else [])])
+
+
+def heat_cells(base: Any, colour: alt.Color, text: Any, dark: str, stroke: str = "white") -> Any:
+    """Return cells with their numbers, which are white where a cell is `dark`, an expression."""
+    numbers = base.mark_text(fontSize=11).encode(
+        text=text, color=alt.condition(dark, alt.value("white"), alt.value(ON_LIGHT))
+    )
+    return alt.layer(base.mark_rect(stroke=stroke).encode(color=colour), numbers)
+
+
+def grid_axes(x: str, y: str, across: Sequence[str], down: Sequence[str]) -> dict[str, Any]:
+    """Return the axes of cells: names across above them, names down to their left."""
+    above = alt.Axis(orient="top", labelAngle=-40, labelLimit=200)
+    return {
+        "x": alt.X(f"{x}:N", sort=list(across), title=None, axis=above),
+        "y": alt.Y(f"{y}:N", sort=list(down), title=None, axis=alt.Axis(labelLimit=220)),
+    }
+
+
 # Each tick by itself, "0 500 1k": Vega's own labels would share a prefix, "0k 0.5k 1k". Empty ones stay empty.
 # Below 1 there are no thousandths: 0.5, not 500m.
 _SHORT = "datum.label == '' ? '' : format(datum.value, abs(datum.value) < 1 ? '~g' : '~s')"
@@ -116,3 +178,17 @@ def log_lines(rounds: list[float], most: int = _MOST_LINES) -> list[float]:
     if len(rounds) <= most:
         return rounds
     return [value for value in rounds if math.log10(value).is_integer()]
+
+
+def log_axis(
+    low: float, high: float, exact: bool = False, most: int = _MOST_LINES, **options: Any
+) -> tuple[alt.Scale, alt.Axis]:
+    """Return a logarithmic scale and an axis with lines at round numbers.
+
+    The scale ends at the two numbers, if it is to be `exact`, else at 1, 2 or 5 times a power of ten.
+    """
+    rounds = round_numbers(low, high)
+    if exact:
+        rounds = [value for value in rounds if low <= value <= high]
+    ends = [low, high] if exact else [rounds[0], rounds[-1]]
+    return alt.Scale(type="log", domain=ends, **options), short_axis(values=log_lines(rounds, most))

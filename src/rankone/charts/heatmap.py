@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 import polars as pl
 
-from rankone.charts.chart import ON_LIGHT, Chart
+from rankone.charts.chart import Chart, drawn, grid_axes, heat_cells, names_of
 
 _CELL_WIDTH, _CELL_HEIGHT = 62, 24
 
@@ -24,19 +24,13 @@ def heatmap(table: pl.DataFrame, x: str, y: str, value: str, order: Sequence[str
     shown = table.select(pl.col(x), pl.col(y), pl.col(value).alias("value")).filter(pl.col("value") > 0.0)
     shown = shown.with_columns(text=pl.col("value").map_elements(short_number, return_dtype=pl.String))
     low, high = (float(shown["value"].quantile(share) or 1.0) for share in (0.0, 1.0))
-    names = table[y].unique(maintain_order=True).to_list()
-    base = alt.Chart(alt.InlineData(shown.to_dicts())).encode(
-        x=alt.X(f"{x}:N", sort=list(order), title=None, axis=alt.Axis(orient="top", labelAngle=-40, labelLimit=200)),
-        y=alt.Y(f"{y}:N", sort=names, title=None, axis=alt.Axis(labelLimit=220)),
+    names, high = names_of(table, y), max(high, low * 1.01)
+    scale = alt.Scale(type="log", domain=[low, high], scheme="viridis", reverse=True)
+    colour = alt.Color("value:Q", scale=scale, legend=None)
+    cells = heat_cells(
+        drawn(shown, **grid_axes(x, y, order, names)), colour, "text:N", f"datum.value > {(low * high) ** 0.5}"
     )
-    scale = alt.Scale(type="log", domain=[low, max(high, low * 1.01)], scheme="viridis", reverse=True)
-    middle = (low * max(high, low * 1.01)) ** 0.5
-    cells = base.mark_rect(stroke="white").encode(color=alt.Color("value:Q", scale=scale, legend=None))
-    numbers = base.mark_text(fontSize=11).encode(
-        text="text:N", color=alt.condition(f"datum.value > {middle}", alt.value("white"), alt.value(ON_LIGHT))
-    )
-    size = {"width": _CELL_WIDTH * len(order), "height": _CELL_HEIGHT * len(names)}
-    return Chart(alt.layer(cells, numbers).properties(title=title, **size))
+    return Chart(cells.properties(title=title, width=_CELL_WIDTH * len(order), height=_CELL_HEIGHT * len(names)))
 
 
 def short_number(value: float) -> str:
@@ -77,27 +71,14 @@ def residual_chart(cells: pl.DataFrame, title: str) -> Chart:
     # Rounded here: a deviation of -0.04 would be written as "-0.0".
     rounded = pl.col("deviation").round(1)
     shown = shown.with_columns(pl.when(rounded == 0.0).then(0.0).otherwise(rounded).alias("written"))
-    base = alt.Chart(alt.InlineData(shown.to_dicts())).encode(
-        x=alt.X("col:N", sort=kept["col"], title=None, axis=alt.Axis(orient="top", labelAngle=-40, labelLimit=200)),
-        y=alt.Y("row:N", sort=kept["row"], title=None, axis=alt.Axis(labelLimit=220)),
-        tooltip=["row:N", "col:N", "outcomes:Q", "clicks:Q", "rate:Q", "rank_one_rate:Q", "deviation:Q"],
-    )
-    scale = alt.Scale(
-        domain=[-_STRONG, 0.0, _STRONG],
-        range=["#0072b2", "#ffffff", "#d55e00"],
-        clamp=True,
-        interpolate="rgb",
-    )
-    rects = base.mark_rect(stroke="#ddd").encode(color=alt.Color("deviation:Q", scale=scale, title="standard errors"))
-    texts = base.mark_text(fontSize=11).encode(
-        text=alt.Text("written:Q", format="+.1f"),
-        color=alt.condition(f"abs(datum.deviation) > {0.75 * _STRONG}", alt.value("white"), alt.value(ON_LIGHT)),
-    )
-    width = max(_LEAST_WIDTH, _DEVIATION_WIDTH * len(kept["col"]))
-    picture = alt.layer(rects, texts).properties(
-        title=alt.TitleParams(title, subtitle=subtitle), width=width, height=_DEVIATION_HEIGHT * len(kept["row"])
-    )
-    return Chart(picture)
+    tooltip = ["row:N", "col:N", "outcomes:Q", "clicks:Q", "rate:Q", "rank_one_rate:Q", "deviation:Q"]
+    base = drawn(shown, **grid_axes("col", "row", kept["col"], kept["row"]), tooltip=tooltip)
+    ends, colours = [-_STRONG, 0.0, _STRONG], ["#0072b2", "#ffffff", "#d55e00"]
+    scale = alt.Scale(domain=ends, range=colours, clamp=True, interpolate="rgb")
+    colour, text = alt.Color("deviation:Q", scale=scale, title="standard errors"), alt.Text("written:Q", format="+.1f")
+    layers = heat_cells(base, colour, text, f"abs(datum.deviation) > {0.75 * _STRONG}", stroke="#ddd")
+    width, height = max(_LEAST_WIDTH, _DEVIATION_WIDTH * len(kept["col"])), _DEVIATION_HEIGHT * len(kept["row"])
+    return Chart(layers.properties(title=alt.TitleParams(title, subtitle=subtitle), width=width, height=height))
 
 
 def _lines(cells: pl.DataFrame, side: str) -> list[str]:

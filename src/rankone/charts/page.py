@@ -32,29 +32,29 @@ def filled(template: Path, **values: Any) -> Markup:
     from markupsafe import Markup
 
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
         keep_trailing_newline=True,
-    )  # fmt: skip
+    )
     text = template.read_text(encoding="utf-8")
     return Markup(environment.from_string(text).render(values))  # noqa: S704 - just escaped
 
 
 def whole_page(title: str, body: Markup, style: str, scripts: Sequence[str], data: Any) -> str:
-    """Return the page.
-
-    Args:
-        title: what the browser's tab says; plain text.
-        body: what `filled` made of a template.
-        style: what the page adds to the common look.
-        scripts: JavaScript, in order; they find `data` as JSON in the element "data".
-        data: anything that JSON can hold.
-    """
+    """Return the page: a `body` that `filled` made; `scripts` find `data` as JSON in the element "data"."""
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:"
     page = filled(
-        _PAGE, policy=policy, title=title, style=LOOK.read_text() + style, body=body, data=as_data(data),
+        _PAGE,
+        policy=policy,
+        title=title,
+        style=LOOK.read_text() + style,
+        body=body,
+        data=as_data(data),
         scripts=scripts,
-    )  # fmt: skip
+    )
     return str(page)
 
 

@@ -7,19 +7,28 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from rankone.charts.chart import COLOURS, DASHES, SHAPES, Chart, log_lines, round_numbers, short_axis
+from rankone.charts.chart import Chart, Marks, drawn, log_lines, names_of, round_numbers, short_axis, small_title
 
 _TITLES = {
-    "lines": "rows + columns, K + L", "pairs": "pairs, K L", "min_gap": "smallest gap", "horizon": "decisions",
-    "delay": "mean delay (decisions)", "batch": "batch size (decisions)",
-}  # fmt: skip
+    "lines": "rows + columns, K + L",
+    "pairs": "pairs, K L",
+    "min_gap": "smallest gap",
+    "horizon": "decisions",
+    "delay": "mean delay (decisions)",
+    "batch": "batch size (decisions)",
+}
 _MOST_TICKS = 12
 
 
 def parameter_chart(
-    table: pl.DataFrame, x: str, exponents: pl.DataFrame, *, log: bool = True, title: str = "",
+    table: pl.DataFrame,
+    x: str,
+    exponents: pl.DataFrame,
+    *,
+    log: bool = True,
+    title: str = "",
     theory: float | None = None,
-) -> Chart:  # fmt: skip
+) -> Chart:
     """Draw regret_mean with two standard errors against the column x.
 
     Args:
@@ -37,25 +46,25 @@ def parameter_chart(
     """
     positive = table.select(pl.col(x).min()).item() > 0
     powers = log and positive  # a power of x is a straight line
-    policies = table["policy_text"].unique(maintain_order=True).to_list()
-    panels = table["panel"].unique(maintain_order=True).to_list()
-    labels = {name: name for name in policies}
+    panels, labels = names_of(table, "panel"), {name: name for name in names_of(table, "policy_text")}
     if powers and len(panels) == 1:
         fitted = exponents.filter(pl.col("exponent").is_not_null()).select("policy", "exponent", "se").rows()
         labels |= {name: f"{name}: exponent {exponent:.2f} ± {se:.2f}" for name, exponent, se in fitted}
     error = 2 * pl.col("regret_se").fill_null(0.0)
     shown = table.select(
-        "panel", "cut_off", x=pl.col(x).cast(pl.Float64), label=pl.col("policy_text").replace_strict(labels),
+        "panel",
+        "cut_off",
+        x=pl.col(x).cast(pl.Float64),
+        label=pl.col("policy_text").replace_strict(labels),
         mean="regret_mean",
         low=pl.max_horizontal(pl.col("regret_mean") - error, pl.col("regret_mean") * (0.01 if log else 0.0)),
         high=pl.col("regret_mean") + error,
-    ).filter(pl.col("mean") > (0.0 if log else -1.0))  # fmt: skip
-    names, promise = list(labels.values()), []
-    colours, dashes, shapes = ((values * 9)[: len(names)] for values in (COLOURS, DASHES, SHAPES))
+    ).filter(pl.col("mean") > (0.0 if log else -1.0))
+    names, promise = list(labels.values()), None
     if powers and theory is not None:
-        promise = [f"theory: exponent {theory:g}"]
-        shown = pl.concat([shown, _promise(shown.filter(label=names[0]), theory, promise[0])], how="diagonal")
-        colours, dashes, shapes = [*colours, "#777777"], [*dashes, [3, 3]], [*shapes, "stroke"]
+        promise = f"theory: exponent {theory:g}"
+        shown = pl.concat([shown, _promise(shown.filter(label=names[0]), theory, promise)], how="diagonal")
+    marks = Marks("label", names, promise, legend=alt.Legend(symbolStrokeWidth=1))  # dashes would spoil a symbol
     linear, logarithmic = alt.Scale(zero=True), alt.Scale(type="log", nice=False, padding=14)
     ticks = shown["x"].unique().sort().to_list()
     from_zero = alt.Scale(type="symlog", constant=1, domain=[-0.5, 1.5 * max(ticks, default=1.0)], nice=False)
@@ -64,27 +73,21 @@ def parameter_chart(
     y_axis = short_axis(values=_lines(shown) if log else alt.Undefined)
     across = alt.X("x:Q", title=_TITLES.get(x, x), scale=x_scale, axis=x_axis)
     up = alt.Y("mean:Q", title="cumulative regret", axis=y_axis, scale=logarithmic if log else linear)
-    plain = alt.Legend(symbolStrokeWidth=1)  # thin: dashes around a symbol would spoil its shape
-    domain = [*names, *promise]
-    colour = alt.Color("label:N", title=None, scale=alt.Scale(domain=domain, range=colours), legend=plain)
-    dash = alt.StrokeDash("label:N", title=None, scale=alt.Scale(domain=domain, range=dashes), legend=plain)
-    shape = alt.Shape("label:N", title=None, scale=alt.Scale(domain=domain, range=shapes), legend=plain)
+    bounds = {"y": alt.Y("low:Q", title="cumulative regret"), "y2": "high:Q"}
+    faded = alt.condition("datum.cut_off", alt.value(0.35), alt.value(1.0))
+    tooltip = ["label:N", "x:Q", "mean:Q", "low:Q", "high:Q", "cut_off:N"]
 
     def panel(name: str) -> Any:
-        base = alt.Chart(alt.InlineData(shown.filter(pl.col("panel") == name).to_dicts()))
-        line = base.mark_line(strokeWidth=2).encode(x=across, y=up, color=colour, strokeDash=dash)
-        bars = base.mark_rule().encode(x=across, y=alt.Y("low:Q", title="cumulative regret"), y2="high:Q", color=colour)
-        marks = base.transform_filter("isValid(datum.low)").mark_point(size=60, filled=True).encode(
-            x=across, y=up, color=colour, shape=shape,
-            opacity=alt.condition("datum.cut_off", alt.value(0.35), alt.value(1.0)),
-            tooltip=["label:N", "x:Q", "mean:Q", "low:Q", "high:Q", "cut_off:N"],
-        )  # fmt: skip
-        return alt.layer(line, bars, marks).properties(width=400, height=300, title=name)
+        base = drawn(shown.filter(pl.col("panel") == name), x=across, color=marks.colour)
+        line = base.mark_line(strokeWidth=2).encode(y=up, strokeDash=marks.dash([3, 3]))
+        points = base.transform_filter("isValid(datum.low)").mark_point(size=60, filled=True)
+        points = points.encode(y=up, shape=marks.shape, opacity=faded, tooltip=tooltip)
+        layers = alt.layer(line, base.mark_rule().encode(**bounds), points)
+        return layers.properties(width=400, height=300, title=name)
 
-    grid = alt.concat(*(panel(name) for name in panels), columns=2)
     about = _legend(shown, powers)
-    plainly = alt.TitleParams(about, fontSize=12, fontWeight="normal", color="#444")
-    grid = grid.properties(title=alt.TitleParams(title, subtitle=about) if title else plainly)
+    heading = alt.TitleParams(title, subtitle=about) if title else small_title(about)
+    grid = alt.concat(*(panel(name) for name in panels), columns=2).properties(title=heading)
     return Chart(grid.resolve_scale(color="shared", strokeDash="shared", shape="shared"))
 
 

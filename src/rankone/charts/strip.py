@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from rankone.charts.chart import COLOURS, Chart
+from rankone.charts.chart import COLOURS, Chart, drawn, heat_cells, names_of
 
 _CELL, _WIDTH = 34, 190
 _IN, _OUT = "in the race", "eliminated"
@@ -16,11 +16,8 @@ _IN, _OUT = "in the race", "eliminated"
 def strip_chart(cells: pl.DataFrame, levels: pl.DataFrame, title: str, note: str) -> Chart:
     """Draw each moment as a grid of shares and, below it, the estimates of rows and of columns.
 
-    Args:
-        cells: moment, when, row, col, share, left.
-        levels: moment, when, side ("row" or "col"), name, mean, low, high, left.
-        title: of the whole strip.
-        note: what the panels show.
+    `cells` has the columns moment, when, row, col, share, left, `levels` moment, when, side ("row" or "col"), name,
+    mean, low, high, left. The `note` says what the panels show.
 
     >>> moment = {"moment": [0, 0], "when": ["decisions 1 to 9"] * 2}
     >>> cells = pl.DataFrame({**moment, "row": ["a", "b"], "col": ["x", "x"], "share": [0.8, 0.2],
@@ -30,7 +27,7 @@ def strip_chart(cells: pl.DataFrame, levels: pl.DataFrame, title: str, note: str
     >>> levels = pl.concat([rows, rows.with_columns(side=pl.lit("col"))])
     >>> chart = strip_chart(cells, levels, "a policy", "what it did")
     """
-    moments = cells["moment"].unique(maintain_order=True).to_list()
+    moments = names_of(cells, "moment")
     if levels["left"].all():  # nobody is ever eliminated: then no bound matters more than others
         levels = levels.with_columns(best=pl.lit(None, pl.Float64))
     else:
@@ -46,22 +43,17 @@ def strip_chart(cells: pl.DataFrame, levels: pl.DataFrame, title: str, note: str
 
 
 def _moment(cells: pl.DataFrame, levels: pl.DataFrame, first: bool) -> tuple[Any, Any, Any]:
-    rows = cells["row"].unique(maintain_order=True).to_list()
-    cols = cells["col"].unique(maintain_order=True).to_list()
+    rows, cols = names_of(cells, "row"), names_of(cells, "col")
     percent = pl.format("{}%", (100 * pl.col("share")).round(0).cast(pl.Int64))
     nothing = pl.when("left").then(pl.lit("0")).otherwise(pl.lit("×"))
     shown = cells.with_columns(text=pl.when(pl.col("share") >= 0.005).then(percent).otherwise(nothing))
-    base = alt.Chart(alt.InlineData(shown.to_dicts())).encode(
-        x=alt.X("col:N", sort=cols, axis=alt.Axis(orient="top", labelAngle=-30, domain=False, ticks=False, title=None)),
-        y=alt.Y("row:N", sort=rows, axis=_names(first)),
-    )
+    above = alt.Axis(orient="top", labelAngle=-30, domain=False, ticks=False, title=None)
+    base = drawn(shown, x=alt.X("col:N", sort=cols, axis=above), y=alt.Y("row:N", sort=rows, axis=_names(first)))
     shades = alt.Scale(domain=[0, 1], range=["#ffffff", COLOURS[0]], interpolate="rgb")
-    rects = base.mark_rect(stroke="#bbb").encode(color=alt.Color("share:Q", scale=shades, legend=None))
-    texts = base.mark_text(fontSize=11).encode(
-        text="text:N", color=alt.condition("datum.share > 0.6", alt.value("white"), alt.value("#222"))
-    )
+    colour = alt.Color("share:Q", scale=shades, legend=None)
+    top = heat_cells(base, colour, "text:N", "datum.share > 0.6", stroke="#bbb")
     width = max(_WIDTH, _CELL * len(cols))
-    top = alt.layer(rects, texts).properties(title=cells["when"][0], width=width, height=_CELL * len(rows))
+    top = top.properties(title=cells["when"][0], width=width, height=_CELL * len(rows))
     sides = [_estimates(levels.filter(pl.col("side") == side), width, first) for side in ("row", "col")]
     return top, sides[0], sides[1]
 
@@ -73,23 +65,22 @@ def _names(first: bool) -> alt.Axis:
 
 def _estimates(levels: pl.DataFrame, width: int, first: bool) -> Any:
     shown = levels.with_columns(state=pl.when("left").then(pl.lit(_IN)).otherwise(pl.lit(_OUT)))
-    order = shown["name"].to_list()
-    bounded = shown["low"].is_not_null().any()
-    x = alt.Scale(domain=[0, 1])
-    colour = alt.Color("state:N", scale=alt.Scale(domain=[_IN, _OUT], range=["#000000", "#999999"]), legend=None)
-    base = alt.Chart(alt.InlineData(shown.to_dicts())).encode(
-        y=alt.Y("name:N", sort=order, axis=_names(first)),
-        color=colour,
-    )
+    order, x = shown["name"].to_list(), alt.Scale(domain=[0, 1])
+
+    def by_state(kind: Any, inside: Any, out: Any) -> Any:
+        return kind("state:N", scale=alt.Scale(domain=[_IN, _OUT], range=[inside, out]), legend=None)
+
+    y = alt.Y("name:N", sort=order, axis=_names(first))
+    base = drawn(shown, y=y, color=by_state(alt.Color, "#000000", "#999999"))
+    low = "low:Q" if shown["low"].is_not_null().any() else "mean:Q"
     bars = base.mark_rule(strokeWidth=3).encode(
-        x=alt.X("low:Q" if bounded else "mean:Q", scale=x, title=None, axis=alt.Axis(values=[0, 0.5, 1])),
+        x=alt.X(low, scale=x, title=None, axis=alt.Axis(values=[0, 0.5, 1])),
         x2="high:Q",
-        strokeDash=alt.StrokeDash("state:N", scale=alt.Scale(domain=[_IN, _OUT], range=[[1, 0], [3, 3]]), legend=None),
+        strokeDash=by_state(alt.StrokeDash, [1, 0], [3, 3]),
     )
-    shape = alt.Shape("state:N", scale=alt.Scale(domain=[_IN, _OUT], range=["circle", "cross"]), legend=None)
-    dots = base.mark_point(filled=True, size=55, opacity=1).encode(x=alt.X("mean:Q", scale=x, title=None), shape=shape)
-    layers = [bars, dots]
+    dots = base.mark_point(filled=True, size=55, opacity=1)
+    layers = [bars, dots.encode(x=alt.X("mean:Q", scale=x, title=None), shape=by_state(alt.Shape, "circle", "cross"))]
     if shown["best"].is_not_null().any():
-        mark = alt.Chart(alt.InlineData(shown.select("best").head(1).to_dicts())).mark_rule(strokeDash=[2, 2])
-        layers.append(mark.encode(x=alt.X("best:Q", scale=x, title=None), color=alt.value(COLOURS[1])))
+        mark = drawn(shown.select("best").head(1), x=alt.X("best:Q", scale=x, title=None))
+        layers.append(mark.mark_rule(strokeDash=[2, 2]).encode(color=alt.value(COLOURS[1])))
     return alt.layer(*layers).properties(width=width, height=20 * len(order))

@@ -2,14 +2,18 @@
 "use strict";
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const { frames, rows, cols } = data;
+const { frames, factors, strips } = data;
+const hasPairs = frames[0].pairs !== null, thing = factors.length === 2 ? "pair" : "combination";
+const [rows, cols] = hasPairs ? factors.map((factor) => factor.levels) : [[], []];
+const [SHOWN, CLICKED, IN] = [0, 1, 2]; // of the tables of pairs
 const $ = (id) => document.getElementById(id);
 const whole = new Intl.NumberFormat("en");
 const [PULLS, CLICKS, LOW, HIGH, SCORE, LEFT, TRUTH] = [0, 1, 2, 3, 4, 5, 6];
 const EVENTS = ["stage ends", "eliminates", "leader", "restarts", "settled", "end"];
 const eliminating = frames.some((frame) => frame.stage !== null);
 document.body.classList.add("alive");
-document.querySelector("main").classList.toggle("broad", cols.length > 7);
+document.querySelector("main").classList.toggle("broad", cols.length > 7 || !hasPairs);
+$("pairs-section").hidden = !hasPairs;
 let at = 0;
 let timer = null;
 
@@ -30,42 +34,40 @@ function drawn(tag, attributes, text) {
 const short = (count) => (count < 10000 ? whole.format(count) : `${(count / 1000).toFixed(count < 99500 && count % 1000 ? 1 : 0)}k`);
 const counted = (number, of) => `${number} ${of}${number === 1 ? "" : "s"}`;
 const rate = (clicks, pulls) => (pulls ? (clicks / pulls).toFixed(2) : "–");
-const leads = (frame, i, j) => frame.leader?.[0] === i && frame.leader[1] === j;
-const sum = (table) => table.flat().reduce((total, value) => total + value, 0);
+const same = (one, other) => one !== null && one.every((name, factor) => name === other[factor]);
+const joined = (names) => names.join(" + ");
 
 function showFigures(frame) {
-  const left = [frame.left.filter((row) => row.some(Boolean)).length, cols.filter((_, j) => frame.left.some((row) => row[j])).length];
+  const left = frame.left.map((own, factor) => `${factors[factor].name} ${own.filter(Boolean).length} of ${own.length}`);
   const figures = [
     ["decisions", whole.format(frame.step), `of ${whole.format(data.horizon)}`],
     eliminating
-      ? ["stage", frame.stage + 1, `${left[0]} of ${counted(rows.length, "row")}, ${left[1]} of ${counted(cols.length, "column")} left`]
-      : ["leading pair", frame.leader ? `${rows[frame.leader[0]]} + ${cols[frame.leader[1]]}` : "–", ""],
-    ["clicks", whole.format(sum(frame.clicks)), frame.step ? `${((100 * sum(frame.clicks)) / frame.step).toFixed(1)} % of decisions` : ""],
-    ["regret", frame.regret < 100 ? frame.regret.toFixed(1) : whole.format(Math.round(frame.regret)), "clicks lost against always showing the best pair"],
+      ? ["stage", frame.stage + 1, `left: ${left.join(", ")}`]
+      : [`leading ${thing}`, frame.leader ? joined(frame.leader) : "–", ""],
+    ["clicks", whole.format(frame.clicks), frame.step ? `${((100 * frame.clicks) / frame.step).toFixed(1)} % of decisions` : ""],
+    ["regret", frame.regret < 100 ? frame.regret.toFixed(1) : whole.format(Math.round(frame.regret)), `clicks lost against always showing the best ${thing}`],
   ];
   $("figures").replaceChildren(...figures.map(([name, value, more]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, String(value), element("small", {}, more)))));
 }
 
 function showPairs(frame) {
-  const total = Math.max(1, frame.step);
-  const rowIn = frame.left.map((row) => row.some(Boolean));
-  const colIn = cols.map((_, j) => frame.left.some((row) => row[j]));
+  const total = Math.max(1, frame.step), [rowIn, colIn] = frame.left, swept = frame.kind === "decision" ? frame.sweeps : null;
   const head = element("tr", {}, element("th"), ...cols.map((name, j) => element("th", { class: colIn[j] ? "" : "gone", title: name }, name)));
   const body = rows.map((name, i) => element("tr", {}, element("th", { class: rowIn[i] ? "" : "gone", title: name }, name), ...cols.map((_, j) => {
-    const shown = frame.shown[i][j];
-    const cell = element("td", {}, element("b", {}, short(shown)), element("small", {}, rate(frame.clicks[i][j], shown)));
+    const shown = frame.pairs[SHOWN][i][j], names = [name, cols[j]];
+    const cell = element("td", {}, element("b", {}, short(shown)), element("small", {}, rate(frame.pairs[CLICKED][i][j], shown)));
     const fill = element("div", { class: "fill" });
     fill.style.height = `${(100 * shown) / total}%`;
     cell.prepend(fill);
-    if (!frame.left[i][j]) cell.classList.add("out");
-    const now = frame.pair && frame.pair[0] === i && frame.pair[1] === j && ["decision", "leader", "stretch"].includes(frame.kind);
-    if (frame.kind === "decision" && frame.sweeps && (frame.sweeps === "rows" ? frame.pair[1] === j : frame.pair[0] === i)) cell.classList.add("partner");
+    if (!frame.pairs[IN][i][j]) cell.classList.add("out");
+    const now = same(frame.decision, names) && ["decision", "leader", "stretch"].includes(frame.kind);
+    if (swept !== null && frame.decision[1 - swept] === names[1 - swept]) cell.classList.add("partner");
     if (now) {
       cell.classList.add("now");
       cell.append(element("span", { class: "mark" }, frame.clicked ? "●" : "○"));
     }
-    if (leads(frame, i, j)) cell.append(element("span", { class: "star", title: "leads" }, "★"));
+    if (same(frame.leader, names)) cell.append(element("span", { class: "star", title: "leads" }, "★"));
     return cell;
   })));
   $("pairs").style.minWidth = `${6 + 3 * cols.length}rem`;
@@ -79,7 +81,8 @@ function placed(kind, left, width) {
   return mark;
 }
 
-function showBeliefs(id, names, lines, frame, title) {
+function beliefs(factor, frame, title) {
+  const names = factors[factor].levels, lines = frame.levels[factor];
   const low = lines.filter((line) => line[LEFT] && line[LOW] !== null).map((line) => line[LOW]);
   const bound = eliminating && low.length > 1 ? Math.max(...low) : null;
   const scored = data.scoredBy !== "";
@@ -90,7 +93,7 @@ function showBeliefs(id, names, lines, frame, title) {
   ];
   lines.forEach((line, place) => {
     const track = element("div", { class: `track${line[LEFT] ? "" : " out"}` });
-    if (frame.kind === "decision" && frame.sweeps === id && frame.pair[id === "rows" ? 0 : 1] === place) track.classList.add("swept");
+    if (frame.kind === "decision" && frame.sweeps === factor && frame.decision[factor] === names[place]) track.classList.add("swept");
     if (bound !== null) track.append(placed("bound", bound));
     const start = line[LOW] ?? (line[PULLS] ? line[CLICKS] / line[PULLS] : 0);
     if (line[HIGH] !== null) {
@@ -105,31 +108,27 @@ function showBeliefs(id, names, lines, frame, title) {
       element("span", { class: "numbers" }, `${rate(line[CLICKS], line[PULLS])}${score} · ${short(line[PULLS])}`),
     );
   });
-  $(id).replaceChildren(...parts);
+  return element("div", { class: "beliefs" }, ...parts);
 }
 
-const MOST_PAIRS = 8;
-
-// The whole run: a strip for each of the pairs shown most, then regret; x is the log of time.
+// The whole run: a strip for each of the combinations shown most, then regret; x is the log of time.
 let moveCursor = () => {};
 function drawRun() {
   const width = Math.max(280, $("run").clientWidth), narrow = width < 500, labels = narrow ? 84 : 190, height = narrow ? 36 : 30, bottom = 90;
   const x = (step) => labels + ((width - labels - 8) * Math.log(1 + step)) / Math.log(1 + data.horizon);
-  const last = frames.at(-1).shown;
-  const pairs = rows.flatMap((_, i) => cols.map((_, j) => [i, j])).sort((a, b) => last[b[0]][b[1]] - last[a[0]][a[1]]).slice(0, MOST_PAIRS);
-  const full = pairs.length * height, svg = drawn("svg", { viewBox: `0 0 ${width} ${full + bottom + 22}`, role: "img", "aria-label": "share of decisions of each pair over time, and regret" });
-  pairs.forEach(([i, j], place) => {
+  const full = strips.length * height, svg = drawn("svg", { viewBox: `0 0 ${width} ${full + bottom + 22}`, role: "img", "aria-label": "share of decisions of each combination over time, and regret" });
+  strips.forEach((names, place) => {
     const base = (place + 1) * height;
     const room = Math.floor(labels / 6.2), fitted = (name) => (name.length > room ? `${name.slice(0, room - 1)}…` : name);
-    if (narrow) svg.append(drawn("text", { x: 0, y: base - 15, class: "name" }, fitted(rows[i])), drawn("text", { x: 0, y: base - 3, class: "name" }, fitted(`+ ${cols[j]}`)));
-    else svg.append(drawn("text", { x: 0, y: base - 5, class: "name" }, fitted(`${rows[i]} + ${cols[j]}`)));
+    if (narrow) svg.append(drawn("text", { x: 0, y: base - 15, class: "name" }, fitted(names[0])), drawn("text", { x: 0, y: base - 3, class: "name" }, fitted(`+ ${joined(names.slice(1))}`)));
+    else svg.append(drawn("text", { x: 0, y: base - 5, class: "name" }, fitted(joined(names))));
     svg.append(drawn("line", { x1: labels, x2: width - 8, y1: base, y2: base, class: "base" }));
     for (let k = 1; k < frames.length; k += 1) {
       const [from, to] = [frames[k - 1], frames[k]], steps = to.step - from.step;
       if (!steps) continue;
-      const share = (to.shown[i][j] - from.shown[i][j]) / steps, [x1, x2] = [x(from.step), x(to.step)];
+      const share = (to.strips[place] - from.strips[place]) / steps, [x1, x2] = [x(from.step), x(to.step)];
       if (share > 0) svg.append(drawn("rect", { x: x1, width: Math.max(0.5, x2 - x1), y: base - share * (height - 5), height: share * (height - 5), class: "part" }));
-      if (leads(to, i, j)) svg.append(drawn("line", { x1, x2, y1: base, y2: base, class: "led" }));
+      if (same(to.leader, names)) svg.append(drawn("line", { x1, x2, y1: base, y2: base, class: "led" }));
     }
   });
   const most = Math.max(1e-9, frames.at(-1).regret), y = (regret) => full + bottom - (regret / most) * (bottom - 24);
@@ -159,11 +158,10 @@ function eventName(frame, place) {
   if (frame.kind === "stage ends") return `stage ${frame.stage + 1} ends`;
   if (frame.kind === "eliminates" || frame.kind === "settled") {
     const before = frames[place - 1] ?? frame;
-    const row = (moment, i) => moment.left[i].some(Boolean), col = (moment, j) => moment.left.some((of) => of[j]);
-    const leaves = (is) => (_, line) => is(before, line) && !is(frame, line);
-    const out = [...rows.filter(leaves(row)), ...cols.filter(leaves(col))], pairs = sum(before.left) - sum(frame.left);
-    const names = out.length > 2 ? `${out.slice(0, 2).join(", ")} …` : out.join(", ") || counted(pairs, "pair");
-    return `${pairs ? `out: ${names}` : "nobody out"}${frame.kind === "settled" ? ": settled" : ""}`;
+    const out = factors.flatMap(({ levels }, factor) => levels.filter((_, level) => before.left[factor][level] && !frame.left[factor][level]));
+    const gone = before.remaining - frame.remaining;
+    const names = out.length > 2 ? `${out.slice(0, 2).join(", ")} …` : out.join(", ") || counted(gone, thing);
+    return `${gone ? `out: ${names}` : "nobody out"}${frame.kind === "settled" ? ": settled" : ""}`;
   }
   if (frame.kind === "leader") return `new leader at ${whole.format(frame.step)}`;
   return frame.kind === "restarts" ? `begins again at ${whole.format(frame.step)}` : "the end";
@@ -192,10 +190,10 @@ function go(place) {
   $("first").disabled = $("back").disabled = at === 0;
   $("on").disabled = $("event").disabled = at === frames.length - 1;
   showFigures(frame);
-  showPairs(frame);
-  const partner = (name) => (data.aboutLevels ? "" : ` with ${name}`), [row, col] = frame.leader ?? [0, 0];
-  showBeliefs("rows", rows, frame.rows, frame, `rows${partner(cols[col])}`);
-  showBeliefs("cols", cols, frame.cols, frame, `columns${partner(rows[row])}`);
+  if (hasPairs) showPairs(frame);
+  const leader = frame.leader ?? factors.map(({ levels }) => levels[0]);
+  const partners = (factor) => (data.aboutLevels ? "" : ` with ${joined(leader.filter((_, other) => other !== factor))}`);
+  $("levels").replaceChildren(...factors.map(({ name }, factor) => beliefs(factor, frame, `${name}${partners(factor)}`)));
   moveCursor();
   if (at === frames.length - 1) pause();
 }
@@ -229,12 +227,12 @@ $("truth").addEventListener("change", () => document.body.classList.toggle("no-t
 $("beliefs-title").textContent = data.interval || data.scoredBy ? "What the policy believes" : "What was seen";
 $("beliefs-note").textContent = [
   data.interval && `Bars: ${data.interval}.`, data.scoredBy && `Score: ${data.scoredBy}, the largest is shown next.`, "Dots: clicks per outcome.",
-  data.aboutLevels && "Times: in sweeps over its own side.",
+  data.aboutLevels && eliminating && "Times: in sweeps over its own factor.",
   eliminating && "Dashed: the best lower bound; whose bar ends left of it is eliminated when the stage ends.",
 ].filter(Boolean).join(" ");
-$("pairs-note").textContent = `Outlined: shown last (● click, ○ none). ★ leads.${eliminating ? " Hatched: eliminated." : ""}`;
-const all = rows.length * cols.length, some = all > MOST_PAIRS ? `The ${MOST_PAIRS} of ${all} pairs that were shown most. ` : "";
-$("run-note").textContent = `${some}${eliminating ? "Dotted lines: ends of stages. " : ""}Thick base line: the pair leads.`;
+$("pairs-note").textContent = `Outlined: shown last (● click, ○ none). ★ leads.${eliminating ? " Hatched: eliminated." : frames[0].remaining < data.combinations ? " Hatched: never shown." : ""}`;
+const all = data.combinations, some = all > strips.length ? `The ${strips.length} of ${whole.format(all)} ${thing}s that were shown most. ` : "";
+$("run-note").textContent = `${some}${eliminating ? "Dotted lines: ends of stages. " : ""}Thick base line: the ${thing} leads.`;
 addEventListener("resize", drawRun);
 drawRun();
 go(0);

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import dataclasses
-import shlex
+import math
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,34 +14,40 @@ import numpy as np
 import polars as pl
 
 from rankone.charts.chart import Chart
+from rankone.charts.factors import factor_chart
 from rankone.charts.page import filled, whole_page
 from rankone.charts.strip import strip_chart
-from rankone.errors import InputError
 from rankone.notebook import Shown
-from rankone.pages.narration import idea, sizes
-from rankone.pages.recipes import is_named_problem
-from rankone.pages.recording import Frame, Recorder
+from rankone.numerics.arrays import Floats, Mask, starts_of
+from rankone.pages.narration import Combination, factor_words, idea, sizes
+from rankone.pages.recipes import command_text, is_named_problem
+from rankone.pages.recording import MOST_LEVELS, Estimate, Frame, Recorder
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, Product, RankOne
 from rankone.problems.registry import as_problem, as_rank_one
+from rankone.simulation.traffic import level_ratios
 from rankone.specs import amount, as_seed, as_whole_number
 from rankone.writing import write_file
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-MOST_LEVELS, MOST_STEPS = 16, 1_000_000
+MOST_STEPS = 1_000_000
 _HERE = Path(__file__).parent
 _STRIP = 5  # moments in the strip
+_AS_THEY_ARE = ("step", "kind", "text", "stage", "clicked", "sweeps", "regret")  # of a frame, for the page
+_MOST_SHOWN, _MOST_STRIPS = 12, 8  # levels of a large factor, and combinations over time, that the page shows
 
 
 def example() -> RankOne:
     """Return the problem that is explained when none is given: four headlines, three pictures."""
     return RankOne(
-        [0.85, 0.6, 0.35, 0.05], [0.8, 0.5, 0.1],
+        [0.85, 0.6, 0.35, 0.05],
+        [0.8, 0.5, 0.1],
         row_names=["headline A", "headline B", "headline C", "headline D"],
-        col_names=["image 1", "image 2", "image 3"], name="headlines and images",
-    )  # fmt: skip
+        col_names=["image 1", "image 2", "image 3"],
+        name="headlines and images",
+    )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -86,16 +92,13 @@ class Explanation(Shown):
     def _filled(self, template: str, title: str, sizes: str, **more: Any) -> Markup:
         """Return the body of the page."""
         return filled(
-            _HERE / template, title=title, about=(type(self.policy).__doc__ or "").strip().partition("\n")[0],
+            _HERE / template,
+            title=title,
+            about=(type(self.policy).__doc__ or "").strip().partition("\n")[0],
             run=f"{self.problem.name}: {sizes} · {amount(self.horizon, self.unit)} · seed {self.seed}",
-            again=self.again, **more,
-        )  # fmt: skip
-
-    def _static_page(self, template: str, title: str, sizes: str, **more: Any) -> str:
-        """Return a page of tables with the picture in it."""
-        picture = base64.b64encode(self.chart()._render(".png", 2.0)).decode()
-        body = self._filled(template, title, sizes, picture=f"data:image/png;base64,{picture}", **more)
-        return whole_page(title, body, "table { border-collapse: collapse } td, th { padding: 0 0.8em }", [], {})
+            again=self.again,
+            **more,
+        )
 
     def save(self, directory: str | Path) -> list[Path]:
         """Write ``explain.html`` (the page), ``explain.png`` and ``explain.svg`` (the picture); return their paths."""
@@ -104,71 +107,142 @@ class Explanation(Shown):
         return [page, *(self.chart().save(page.with_suffix(suffix)) for suffix in (".png", ".svg"))]
 
 
-def made_again(policy: Policy, problem: Problem, horizon: int, seed: int, named: Sequence[str] | None) -> str:
-    """Return the command that makes an explanation again; the Python, if the problem has no name to be called by."""
-    if named is None:
-        made = f"import rankone\n\nproblem = rankone.{type(problem).__name__}(**{problem.to_dict()!r})\n"
-        return f'{made}rankone.explain({policy.label!r}, problem, horizon={horizon}, seed={seed}).save("explain")'
-    words = ["rankone", "explain", "--policy", policy.label, *named, "--horizon", str(horizon), "--seed", str(seed)]
-    return shlex.join([*words, "--out", "explain"])
+@dataclass
+class Strip:
+    """Moments side by side: shares of what was shown, by rows and columns, and what is known of these."""
+
+    unit: str
+    rows: Sequence[str]
+    cols: Sequence[str]
+    cells: list[dict[str, Any]] = field(default_factory=list)
+    levels: list[dict[str, Any]] = field(default_factory=list)
+    last: int = 0
+
+    def add(self, step: int, shares: Floats, left: Mask, *sides: Sequence[dict[str, Any]]) -> None:
+        """Add a moment: shares since the last, who is left, and mean, low, high and left of all rows and columns."""
+        when = f"{self.unit}s {self.last + 1:,} to {step:,}" if step > self.last else f"{self.unit} {step:,}"
+        at = {"moment": self.cells[-1]["moment"] + 1 if self.cells else 0, "when": when}
+        for row, name in enumerate(self.rows):
+            for col, other in enumerate(self.cols):
+                share = {"share": float(shares[row, col]), "left": bool(left[row, col])}
+                self.cells.append({**at, "row": name, "col": other, **share})
+        for side, names, values in zip(("row", "col"), (self.rows, self.cols), sides, strict=True):
+            for name, value in zip(names, values, strict=True):
+                self.levels.append({**at, "side": side, "name": name, **value})
+        self.last = step
+
+    def chart(self, title: str, note: str) -> Chart:
+        """Draw the strip."""
+        return strip_chart(pl.DataFrame(self.cells), pl.DataFrame(self.levels, infer_schema_length=None), title, note)
+
+
+def made_again(policy: Policy, problem: Problem, horizon: int, seed: int, text: str | None, made: bool = False) -> str:
+    """Return the command that makes an explanation again; the Python, if the problem is `made` and has no name."""
+    if made:
+        code = f"import rankone\n\nproblem = rankone.{type(problem).__name__}(**{problem.to_dict()!r})\n"
+        return f'{code}rankone.explain({policy.label!r}, problem, horizon={horizon}, seed={seed}).save("explain")'
+    options = {"policy": policy.label, "problem": text, "horizon": horizon, "seed": seed}
+    return command_text("explain", options, "explain")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class PairExplanation(Explanation):
-    """One run on rows and columns: a page to step through, and a strip of its most telling moments."""
+class FactorExplanation(Explanation):
+    """One run on any number of factors: a page to step through and a picture."""
 
-    draws: ClassVar[str] = "the page to step through, chart() draws the strip"
+    draws: ClassVar[str] = "the page to step through, chart() draws the picture"
 
     frames: list[Frame]
-    about_levels: bool  # estimates are of rows and columns; otherwise of pairs with the leader
+    about_levels: bool  # estimates are of levels; otherwise of combinations with the leader's other levels
+    sweeps: bool
     interval: str
     scored_by: str
+    traffic: pl.DataFrame
+
+    @property
+    def _story(self) -> list[Frame]:
+        return [frame for frame in self.frames if frame.kind not in ("decision", "stretch")]
 
     def _tables(self) -> dict[str, Any]:
-        told = [frame for frame in self.frames if frame.kind not in ("decision", "stretch")]
-        return {"story": {"decision": [frame.step for frame in told], "what happened": [frame.text for frame in told]}}
+        story = self._story
+        return {"story": {"decision": [frame.step for frame in story], "what happened": [one.text for one in story]}}
 
     def html(self) -> str:
         """Return the page: one file, interactive, offline."""
         title = f"{self.policy.name}, step by step"
-        idea_of_it = idea(eliminates=self.frames[0].stage is not None, about_levels=self.about_levels)
-        story = [frame.text for frame in self.frames if frame.kind not in ("decision", "stretch")]
-        body = self._filled("explain.html", title, sizes(self.problem, ", "), idea=idea_of_it, story=story)
+        idea_of_it = idea(eliminates=self.frames[0].stage is not None, sweeps=self.sweeps)
+        words = {"idea": idea_of_it, "story": [frame.text for frame in self._story], "some": self._some()}
+        body = self._filled("explain.html", title, sizes(self.problem), **words)
         style, script = ((_HERE / f"explain.{kind}").read_text() for kind in ("css", "js"))
-        data = {
-            "rows": self.problem.row_names, "cols": self.problem.col_names, "horizon": self.horizon,
-            "aboutLevels": self.about_levels, "interval": self.interval, "scoredBy": self.scored_by,
-            "frames": [_plain(frame) for frame in self.frames],
-        }  # fmt: skip
-        return whole_page(title, body, style, [script], data)
+        return whole_page(title, body, style, [script], self._data())
+
+    def _kept(self) -> list[list[int]]:
+        """The levels of each factor that the page shows: of many, those that were shown most."""
+        starts, shown = starts_of(self.problem.shape).tolist(), self.frames[-1].shown
+        most = [np.argsort(-shown[first:last], kind="stable") for first, last in pairwise(starts)]
+        return [sorted(own[: len(own) if len(own) <= MOST_LEVELS else _MOST_SHOWN].tolist()) for own in most]
+
+    def _some(self) -> str:
+        """Say where the page shows only some of the levels."""
+        large = [f"{name} ({len(own)})" for name, own in self.problem.level_names.items() if len(own) > MOST_LEVELS]
+        return f"Of {', '.join(large)} only the {_MOST_SHOWN} levels are here that were shown most." if large else ""
+
+    def _data(self) -> dict[str, Any]:
+        """What the page's script draws; combinations are lists of names."""
+        kept, names = self._kept(), list(self.problem.level_names.values())
+        total: Counter[Combination] = Counter()
+        for frame in self.frames:
+            total.update(frame.fresh)
+        strips = [combination for combination, _ in total.most_common(_MOST_STRIPS)]
+        starts = starts_of(self.problem.shape)[:-1]
+        so_far = np.zeros(len(strips), np.int64)
+        frames = []
+        for frame in self.frames:
+            so_far += [frame.fresh.get(combination, 0) for combination in strips]
+            alive = math.prod(int(own.sum()) for own in np.split(frame.left, starts[1:]))
+            frames.append(
+                {name: getattr(frame, name) for name in _AS_THEY_ARE}
+                | {
+                    "decision": self._names(frame.decision),
+                    "leader": self._names(frame.leader),
+                    "clicks": int(frame.clicks[: len(names[0])].sum()),
+                    "strips": so_far.tolist(),
+                    "remaining": alive if frame.pairs is None else int(frame.pairs.left.sum()),
+                    "left": [frame.left[first + own].tolist() for first, own in zip(starts, kept, strict=True)],
+                    "levels": [[each[at] for at in own] for each, own in zip(frame.levels, kept, strict=True)],
+                    "pairs": frame.pairs and [table.tolist() for table in frame.pairs],
+                }
+            )
+        factors = zip(factor_words(self.problem), names, kept, strict=True)
+        return {
+            "factors": [{"name": word, "levels": [own[level] for level in some]} for word, own, some in factors],
+            "combinations": self.problem.n_combinations,
+            "strips": [self._names(combination) for combination in strips],
+            "horizon": self.horizon,
+            "aboutLevels": self.about_levels,
+            "interval": self.interval,
+            "scoredBy": self.scored_by,
+            "frames": frames,
+        }
+
+    def _names(self, combination: Combination | None) -> list[str] | None:
+        names = self.problem.level_names.values()
+        return None if combination is None else [own[level] for own, level in zip(names, combination, strict=True)]
 
     def chart(self) -> Chart:
-        """Return the strip: the most telling moments side by side."""
-        cells: list[dict[str, Any]] = []
-        levels: list[dict[str, Any]] = []
-        problem, before = self.problem, 0
-        moments = self.moments()
-        for index, frame in enumerate(moments):
-            fresh = frame.shown - (self.frames[0].shown if index == 0 else moments[index - 1].shown)
-            when = f"decisions {before + 1:,} to {frame.step:,}" if frame.step > before else f"decision {frame.step:,}"
-            for row in range(problem.n_rows):
-                for col in range(problem.n_cols):
-                    share = float(fresh[row, col] / max(1, fresh.sum()))
-                    names = {"row": problem.row_names[row], "col": problem.col_names[col]}
-                    left = bool(frame.left[row, col])
-                    cells.append({"moment": index, "when": when, **names, "share": share, "left": left})
-            sides = (("row", problem.row_names, frame.rows), ("col", problem.col_names, frame.cols))
-            for side, labels, estimates in sides:
-                for label, found in zip(labels, estimates, strict=True):
-                    mean = found.clicks / found.pulls if found.pulls else None
-                    values = {"mean": mean, "low": found.low, "high": found.high, "left": found.left}
-                    levels.append({"moment": index, "when": when, "side": side, "name": label, **values})
-            before = frame.step
+        """Return the picture: of pairs the most telling moments side by side, else who was shown when, by factor."""
+        if self.frames[0].pairs is None:
+            return factor_chart(level_ratios(self.problem), self.traffic, self._title)
+        strip, before = Strip(self.unit, *self.problem.level_names.values()), self.frames[0].pairs.shown
+        for frame in self.moments():
+            if frame.pairs is not None:
+                fresh, before = frame.pairs.shown - before, frame.pairs.shown
+                sides = [[_bounds(each) for each in own] for own in frame.levels]
+                strip.add(frame.step, fresh / max(1, fresh.sum()), frame.pairs.left, *sides)
         below = self.interval or "click rate"
         note = f"Above: who was shown, as a share of these decisions. Below: {below} after them."
         if self.frames[0].stage is not None:
             note += " Dashed: the best lower bound; who ends left of it is out (×, dotted)."
-        return strip_chart(pl.DataFrame(cells), pl.DataFrame(levels, infer_schema_length=None), self._title, note)
+        return strip.chart(self._title, note)
 
     def moments(self) -> list[Frame]:
         """Return the frames of the strip: the ends of stages at which somebody left, or moments on a log scale."""
@@ -195,9 +269,8 @@ def explain(
 
     Args:
         policy: a policy or its name.
-        problem: a problem of at most 16 rows and 16 columns, or its text; default: four headlines and three images. Or
-            a `Product` of any number of factors. For a policy on lists, one of at most 16 items; default:
-            ``"cascade:8x3"``.
+        problem: a `RankOne`, a `Product` of any number of factors, or its text; default: four headlines and three
+            images. For a policy on lists, one of at most 16 items; default: ``"cascade:8x3"``.
         horizon: number of decisions, at most 1,000,000.
         seed: seed of the policy and of the outcomes; None draws one, and the explanation names it.
 
@@ -212,37 +285,24 @@ def explain(
     if player.decision_kind == "list":
         from rankone.pages.explain_lists import explain_lists
 
-        return explain_lists(
-            player, as_problem("cascade:8x3") if problem is None else as_problem(problem), horizon, seed
-        )
+        return explain_lists(player, as_problem("cascade:8x3" if problem is None else problem), horizon, seed)
     given = example() if problem is None else as_problem(problem)
-    text = problem if isinstance(problem, str) else given.name if is_named_problem(given) else None
-    if isinstance(given, Product) and given.is_rank_one:
-        given = given.as_rank_one()
-    if isinstance(given, Product) and not isinstance(given, RankOne):
-        from rankone.pages.explain_factors import explain_factors
-
-        return explain_factors(player, given, horizon, seed, text)
-    world = as_rank_one(given, "with rows and columns to draw")
-    if max(world.n_rows, world.n_cols) > MOST_LEVELS:
-        size = f"{world.n_rows} x {world.n_cols}"
-        raise InputError(f"at most {MOST_LEVELS} rows and columns to explain", size, "choose a smaller problem")
+    text = problem if isinstance(problem, str) else given.name if problem is not None else None
+    made = problem is not None and not isinstance(problem, str) and not is_named_problem(given)
+    world = given if isinstance(given, Product) else as_rank_one(given, "with factors to draw")
     player.check_kind(world.decision_kind, world.shape, "an explanation")
-    recorder = Recorder(player.with_horizon(horizon).for_problem(*world.best_pairs[0]), world, horizon, seed)
-    frames = recorder.play()
-    named = [] if problem is None else None if text is None else ["--problem", text]
-    return PairExplanation(
-        policy=player, problem=world, horizon=horizon, seed=seed, frames=frames, about_levels=recorder.about_levels,
-        interval=recorder.interval, scored_by=recorder.scored_by,
-        again=made_again(player, world, horizon, seed, named),
-    )  # fmt: skip
+    recorder = Recorder(player.with_horizon(horizon).for_problem(*world.best_decision()), world, horizon, seed)
+    frames, again = recorder.play(), made_again(player, world, horizon, seed, text, made)
+    known = {name: getattr(recorder, name) for name in ("about_levels", "sweeps", "interval", "scored_by", "traffic")}
+    return FactorExplanation(
+        policy=player, problem=world, horizon=horizon, seed=seed, frames=frames, again=again, **known
+    )
 
 
 def _left(frame: Frame) -> int:
-    return sum(level.left for level in (*frame.rows, *frame.cols))
+    return sum(level.left for own in frame.levels for level in own)
 
 
-def _plain(frame: Frame) -> dict[str, Any]:
-    plain = {field.name: getattr(frame, field.name) for field in dataclasses.fields(frame)}
-    levels = {side: [dataclasses.astuple(level) for level in plain[side]] for side in ("rows", "cols")}
-    return plain | levels | {name: plain[name].tolist() for name in ("shown", "clicks", "left")}
+def _bounds(level: Estimate) -> dict[str, Any]:
+    mean = level.clicks / level.pulls if level.pulls else None
+    return {"mean": mean, "low": level.low, "high": level.high, "left": level.left}

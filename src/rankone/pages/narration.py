@@ -1,147 +1,163 @@
-"""The sentences of an explanation: one for each kind of frame."""
+"""The sentences of an explanation: one for each kind of frame, for any number of factors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import math
+from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 
 from rankone.kernels.policy import Race, View
-from rankone.numerics.arrays import Mask
-from rankone.policies import AgentDecision, Policy
-from rankone.problems import RankOne
+from rankone.numerics.arrays import starts_of
+from rankone.policies import Policy
+from rankone.problems import Product
 from rankone.specs import amount
-from rankone.wording.combinations import combination_text
-from rankone.wording.lists import listed, quoted
+from rankone.wording.combinations import UNNAMED, combination_text
+from rankone.wording.lists import listed
 from rankone.wording.numbers import percent
 
-if TYPE_CHECKING:
-    from rankone.pages.recording import Frame
-
-Pair = tuple[int, int]
+Combination = tuple[int, ...]
 
 _SHOWN = 0.005  # of the decisions: a smaller share would be said to be 0%
+_WORDS = dict(zip(UNNAMED, ("row", "column"), strict=True))
 
 
 class Gone:
-    """Who leaves the race between two moments: rows and columns, and pairs of levels that stay."""
+    """Who leaves the race between two moments: levels, and combinations of levels that stay."""
 
-    def __init__(self, was: Race, now: Race, pairs_were: Mask, pairs_are: Mask) -> None:
-        self.rows = np.flatnonzero(was.rows & ~now.rows).tolist()
-        self.cols = np.flatnonzero(was.cols & ~now.cols).tolist()
-        stays = np.logical_and.outer(now.rows, now.cols)
-        self.pairs = int((pairs_were & ~pairs_are & stays).sum())
+    def __init__(self, problem: Product, was: Race, now: Race, others: int) -> None:
+        levels = [
+            _level(problem, factor, level)
+            for factor, (before, after) in enumerate(zip(was.left, now.left, strict=True))
+            for level in np.flatnonzero(before & ~after).tolist()
+        ]
+        self.size = len(levels) + others
+        self.names = levels + [amount(others, "more " * bool(levels) + thing(problem))] * bool(others)
 
     def __len__(self) -> int:
-        return len(self.rows) + len(self.cols) + self.pairs
-
-    def names(self, problem: RankOne) -> list[str]:
-        """Return the names of the levels that left, and how many pairs besides."""
-        levels = quoted([problem.row_names[row] for row in self.rows] + [problem.col_names[col] for col in self.cols])
-        pairs = amount(self.pairs, "more pair" if levels else "pair")
-        return [*levels, pairs] if self.pairs else levels
+        return self.size
 
 
-def start(problem: RankOne, policy: Policy, horizon: int) -> str:
+def combinations(standing: Race) -> int:
+    """How many combinations the levels make that are left."""
+    return math.prod(int(own.sum()) for own in standing.left)
+
+
+def thing(problem: Product) -> str:
+    """What a combination is called."""
+    return "pair" if len(problem.shape) == 2 else "combination"
+
+
+def named(problem: Product, levels: Combination) -> str:
+    """Name a combination."""
+    each = zip(problem.level_names.items(), levels, strict=True)
+    return combination_text({factor: names[level] for (factor, names), level in each})
+
+
+def factor_words(problem: Product) -> list[str]:
+    """What factors are called where several of their levels are spoken of."""
+    return [f"{_WORDS[factor]}s" if _unnamed(problem) else factor for factor in problem.factors]
+
+
+def sizes(problem: Product) -> str:
+    """Factors, and how many levels they have."""
+    if _unnamed(problem):
+        return " x ".join(amount(size, word) for size, word in zip(problem.shape, _WORDS.values(), strict=True))
+    return " x ".join(f"{factor} ({size})" for factor, size in zip(problem.factors, problem.shape, strict=True))
+
+
+def start(problem: Product, policy: Policy, horizon: int) -> str:
     """Before the first decision."""
-    best = _pair(problem, problem.best_pairs[0])
+    changes = sum(problem.shape) - len(problem.shape)
+    several = " There may be combinations that no single change makes better, and that are not best."
     return (
-        f"{sizes(problem, ' and ')} make {amount(problem.n_rows * problem.n_cols, 'pair')}. The best is "
-        f"{best} with a click rate of {problem.best_mean:.2f}; {policy.name} does not know that, and has {horizon:,} "
-        "decisions to find out."
-    )
+        f"{sizes(problem)}: {amount(problem.n_combinations, thing(problem))}, and {amount(changes, 'single change')} "
+        f"of any one of them. The best is {named(problem, problem.best_decision())} with a click rate of "
+        f"{problem.best_mean:.3g}; {policy.name} does not know that, and has {amount(horizon, 'decision')} to find out."
+    ) + several * (problem.peaks != 1)
 
 
-def swept(problem: RankOne, decision: AgentDecision, side: int, sweep: int, clicked: bool) -> str:
+def swept(problem: Product, shown: Combination, factor: int, sweep: int, clicked: bool) -> str:
     """One decision of a sweep."""
-    rows, cols = ("row", "column") if side == 0 else ("column", "row")
-    level, partner = problem.row_names[decision.row], problem.col_names[decision.col]
-    if side == 1:
-        level, partner = partner, level
+    partners = [_level(problem, other, level) for other, level in enumerate(shown) if other != factor]
+    drawn, them = ("is", "it") if len(partners) == 1 else ("are", "them")
     return (
-        f"Sweep {sweep:,} over the {rows}s: '{partner}' is the {cols} drawn for all of them. "
-        f"Now '{level}' is shown with it: {_outcome(clicked)}."
+        f"Sweep {sweep:,} over {factor_words(problem)[factor]}: {listed(partners)} {drawn} drawn for all of these. "
+        f"Now {_level(problem, factor, shown[factor])} is shown with {them}: {_outcome(clicked)}."
     )
 
 
-def decided(problem: RankOne, decision: AgentDecision, leader: Pair | None, clicked: bool) -> str:
-    """One decision about a pair."""
-    pair = (decision.row, decision.col)
-    if leader is None:
-        who = "Shown"
-    elif pair == leader:
+def decided(problem: Product, shown: Combination, leader: Combination | None, clicked: bool) -> str:
+    """One decision about a combination."""
+    who = "Shown"
+    if shown == leader:
         who = "The leader is shown"
-    else:
-        side = "row" if pair[0] == leader[0] else "column" if pair[1] == leader[1] else None
-        who = f"A pair from the {side} of the leader {_pair(problem, leader)} is shown" if side else "Shown"
-    return f"{who}: {_pair(problem, pair)}, {_outcome(clicked)}."
+    elif leader is not None and sum(own != other for own, other in zip(shown, leader, strict=True)) == 1:
+        who = f"One change away from the leader {named(problem, leader)}"
+    return f"{who}: {named(problem, shown)}, {_outcome(clicked)}."
 
 
-def stretch(problem: RankOne, before: Frame, step: int, shown: Any) -> str:
+def stretch(problem: Product, before: int, step: int, fresh: Counter[Combination]) -> str:
     """Many decisions at once: who got them."""
-    fresh = shown - before.shown
-    total, order = int(fresh.sum()), np.argsort(-fresh, axis=None, kind="stable")[:3]
-    most = [divmod(int(place), problem.n_cols) for place in order if fresh.flat[place] >= _SHOWN * total]
-    shares = [f"{_pair(problem, pair)} {percent(fresh[pair] / total, 2)}" for pair in most]
-    others = 1.0 - sum(fresh[pair] for pair in most) / total
+    total = step - before
+    most = [(combination, count / total) for combination, count in fresh.most_common(3) if count >= _SHOWN * total]
+    shares = [f"{named(problem, combination)} {percent(share, 2)}" for combination, share in most]
+    others = 1.0 - sum(share for _, share in most)
     rest = f", all others {percent(others, 2)}" if others >= _SHOWN else ""
-    many = f"Decisions {before.step + 1:,} to {step:,}" if total > 1 else f"Decision {step:,}"
+    many = f"Decisions {before + 1:,} to {step:,}" if total > 1 else f"Decision {step:,}"
     return f"{many}: {', '.join(shares)}{rest}."
 
 
-def swept_on(problem: RankOne, stage: int, seen: View) -> str:
+def swept_on(problem: Product, stage: int, seen: View) -> str:
     """Many decisions of sweeps at once: how far the intervals have shrunk."""
     leads = []
-    for side, names, first in (("row", problem.row_names, 0), ("column", problem.col_names, problem.n_rows)):
-        span = slice(first, first + len(names))
-        mean = np.where(seen.left[span], seen.clicks[span] / np.maximum(1, seen.pulls[span]), -1.0)
-        best = int(mean.argmax())
+    for factor, (first, last) in enumerate(pairwise(starts_of(problem.shape).tolist())):
+        means = seen.clicks[first:last] / np.maximum(1, seen.pulls[first:last])
+        best = int(np.where(seen.left[first:last], means, -1.0).argmax())
         bounds = f"{max(0.0, seen.low[first + best]):.2f} to {min(1.0, seen.high[first + best]):.2f}"
-        leads.append(f"{side} '{names[best]}' leads with {mean[best]:.2f} (interval {bounds})")
-    return f"Stage {stage + 1} sweeps on, and the intervals shrink: {leads[0]}, {leads[1]}."
+        leads.append(f"{_level(problem, factor, best, word=True)} leads with {means[best]:.2f} (interval {bounds})")
+    return f"Stage {stage + 1} sweeps on, and the intervals shrink: {', '.join(leads)}."
 
 
-def leader(problem: RankOne, old: Pair | None, new: Pair) -> str:
-    """Another pair takes the lead."""
-    return f"{_pair(problem, new)} takes the lead{'' if old is None else f' from {_pair(problem, old)}'}."
+def leader(problem: Product, old: Combination | None, new: Combination) -> str:
+    """Another combination takes the lead."""
+    return f"{named(problem, new)} takes the lead{'' if old is None else f' from {named(problem, old)}'}."
 
 
-def stage_ends(problem: RankOne, stage: int, seen: View | None, gone: Gone) -> str:
+def stage_ends(problem: Product, stage: int, seen: View | None, gone: Gone) -> str:
     """The moment before an elimination: the bounds it compares."""
     begin = f"Stage {stage + 1} is over, all its outcomes are in."
     if seen is None:
         return begin
     best = []
-    if seen.about != "pairs":
-        for side, span in (("row", slice(0, problem.n_rows)), ("column", slice(problem.n_rows, None))):
-            low = np.where(seen.left[span], seen.low[span], -np.inf)
-            names = problem.row_names if side == "row" else problem.col_names
-            if seen.left[span].sum() > 1:
-                best.append(f"the best {side} is '{names[int(low.argmax())]}', at least {low.max():.2f}")
+    low = np.where(seen.left, seen.low, -np.inf)
+    if seen.about == "levels":
+        for factor, (first, last) in enumerate(pairwise(starts_of(problem.shape).tolist())):
+            if seen.left[first:last].sum() > 1:
+                name = _level(problem, factor, int(low[first:last].argmax()), word=True)
+                best.append(f"{name} is the best, at least {low[first:last].max():.2f}")
     else:
-        low = np.where(seen.left, seen.low, -np.inf)
-        best.append(f"the best pair is {_pair(problem, divmod(int(low.argmax()), problem.n_cols))}")
-    out = gone.names(problem)
-    verdict = f"{listed(out)} cannot reach that." if out else "Everybody's interval still reaches that."
+        levels = tuple(int(level) for level in np.unravel_index(int(low.argmax()), problem.shape))
+        best.append(f"{named(problem, levels)} is the best")
+    verdict = f"{listed(gone.names)} cannot reach that." if gone else "Everybody's interval still reaches that."
     return f"{begin} By its lower bound {', '.join(best)}. {verdict}"
 
 
-def eliminates(problem: RankOne, now: Race, gone: Gone, pairs: Mask) -> str:
+def eliminates(problem: Product, now: Race, gone: Gone, left: int) -> str:
     """Who is left after an elimination."""
-    who = (
-        f"{listed(gone.names(problem))} {'is' if len(gone) == 1 else 'are'} eliminated"
-        if gone
-        else "Nobody is eliminated"
-    )
-    return f"{who}: {remain(problem, now, pairs)}." + (f" Stage {now.stage + 1} begins." if pairs.sum() > 1 else "")
+    who = f"{listed(gone.names)} {'is' if len(gone) == 1 else 'are'} eliminated" if gone else "Nobody is eliminated"
+    return f"{who}: {remain(problem, now, left)}." + (f" Stage {now.stage + 1} begins." if left > 1 else "")
 
 
-def remain(problem: RankOne, now: Race, pairs: Mask) -> str:
-    """How much of the race is left, in pairs too where not all pairs of the remaining levels are."""
-    rows, cols = int(now.rows.sum()), int(now.cols.sum())
-    left = f"{rows} of {amount(problem.n_rows, 'row')} and {cols} of {amount(problem.n_cols, 'column')} remain"
-    return left if rows * cols == pairs.sum() else f"{left}, and {pairs.sum()} of {amount(pairs.size, 'pair')}"
+def remain(problem: Product, now: Race, left: int) -> str:
+    """How much of the race is left, in combinations too where not all of the remaining levels are."""
+    of = "" if _unnamed(problem) else "of "
+    each = [
+        f"{int(own.sum())} of {len(own)} {of}{word}" for own, word in zip(now.left, factor_words(problem), strict=True)
+    ]
+    more = f", and {left} of {amount(problem.n_combinations, thing(problem))}"
+    return f"{listed(each)} remain{more * (left != combinations(now))}"
 
 
 def restarts(step: int) -> str:
@@ -152,48 +168,51 @@ def restarts(step: int) -> str:
     )
 
 
-def settles(problem: RankOne, pair: Pair, step: int, horizon: int) -> str:
+def settles(problem: Product, shown: Combination, step: int, horizon: int) -> str:
     """The choice can never change again."""
-    right = "the best pair" if pair in problem.best_pairs else "not the best pair: this run was unlucky"
+    right = f"{'' if _is_best(problem, shown) else 'not '}the best {thing(problem)}"
+    unlucky = "" if _is_best(problem, shown) else ": this run was unlucky"
     after = f"After {amount(step, 'decision')}" if step else "From the start"
     others = amount(horizon - step, "other decision")
-    return f"{after} one pair remains: {_pair(problem, pair)}, {right}. It gets the {others}."
+    return f"{after} one {thing(problem)} remains: {named(problem, shown)}, {right}{unlucky}. It gets the {others}."
 
 
-def ends(problem: RankOne, result: str, horizon: int, regret: float) -> str:
+def ends(problem: Product, result: str, horizon: int, regret: float) -> str:
     """The horizon: what came of the run, and what it cost."""
     return (
         f"The end, after {amount(horizon, 'decision')}. {result} cost about {amount(round(regret), 'click')}, compared "
-        "with showing the best pair from the start."
+        f"with showing the best {thing(problem)} from the start."
     )
 
 
-def found(problem: RankOne, pair: Pair) -> str:
-    """The result of a run that had settled."""
-    return f"Finding {_pair(problem, pair)}"
-
-
-def undecided(problem: RankOne, now: Race, pairs: Mask) -> str:
+def undecided(problem: Product, now: Race, left: int) -> str:
     """The result of an elimination that the horizon ended."""
     why = "not one stage was over; try a longer horizon" if now.stage == 0 else "the race is not decided"
-    return f"{remain(problem, now, pairs)}: {why}. That"
+    return f"{remain(problem, now, left)}: {why}. That"
 
 
-def preferred(problem: RankOne, shown: Any) -> str:
+def preferred(problem: Product, total: Counter[Combination]) -> str:
     """The result of a policy that eliminates nobody: where its decisions went."""
-    pair = divmod(int(shown.argmax()), problem.n_cols)
-    which = "the best pair" if pair in problem.best_pairs else f"not {_pair(problem, problem.best_pairs[0])}, the best"
-    share = percent(shown.max() / shown.sum(), 2)
-    return f"Shown most, {share} of the time: {_pair(problem, pair)}, {which}. Learning that"
+    ((shown, count),) = total.most_common(1)
+    best = f"not {named(problem, problem.best_decision())}, the best"
+    which = f"the best {thing(problem)}" if _is_best(problem, shown) else best
+    share = percent(count / total.total(), 2)
+    return f"Shown most, {share} of the time: {named(problem, shown)}, {which}. Learning that"
 
 
-def sizes(problem: RankOne, between: str) -> str:
-    """Rows and columns, counted."""
-    return f"{amount(problem.n_rows, 'row')}{between}{amount(problem.n_cols, 'column')}"
+def _is_best(problem: Product, shown: Combination) -> bool:
+    return math.isclose(problem.rate(*shown), problem.best_mean, abs_tol=1e-15)
 
 
-def _pair(problem: RankOne, pair: Pair | Sequence[int]) -> str:
-    return combination_text({"row": problem.row_names[pair[0]], "col": problem.col_names[pair[1]]})
+def _unnamed(problem: Product) -> bool:
+    return tuple(problem.factors) == UNNAMED
+
+
+def _level(problem: Product, factor: int, level: int, word: bool = False) -> str:
+    """Name a level; with the word for its factor, if the factor has a name or the word is asked for."""
+    own, names = list(problem.level_names.items())[factor]
+    called = (f"{_WORDS[own]} " if word else "") if _unnamed(problem) else f"{own} "
+    return f"{called}'{names[level]}'"
 
 
 def _outcome(clicked: bool) -> str:
@@ -201,32 +220,32 @@ def _outcome(clicked: bool) -> str:
 
 
 _OF_LEVELS = {
-    "Sweeps": "A column is drawn, and every row still in the race is shown with it; then a row is drawn for the "
-    "columns. So all rows meet the same columns, and their click rates can be compared.",
-    "Intervals": "The more sweeps, the narrower the interval in which the click rate of a row or column almost surely "
-    "lies. It is the rate with the partners drawn so far, so it rises when bad partners leave.",
-    "Eliminations": "When a stage ends, every row and column whose interval ends below the best lower bound is out. "
-    "From then on a winner plays in its place.",
+    "Sweeps": "Levels of all factors but one are drawn, and every level of that one still in the race is shown with "
+    "them; then it is the next factor's turn. So all rows, for example, meet the same columns, and their click rates "
+    "can be compared.",
+    "Intervals": "The more sweeps, the narrower the interval in which the click rate of a level almost surely lies. It "
+    "is the rate with the partners drawn so far, so it rises when bad partners leave.",
+    "Eliminations": "When a stage ends, every level whose interval ends below the best lower bound is out. From then "
+    "on a winner plays in its place.",
 }
-_OF_PAIRS = {
-    "Rounds": "Every pair still in the race is shown equally often.",
-    "Intervals": "The more outcomes, the narrower the interval in which a pair's click rate almost surely lies.",
-    "Eliminations": "When a stage ends, every pair whose interval ends below the best lower bound is out.",
+_OF_COMBINATIONS = {
+    "Rounds": "Every combination still in the race is shown equally often.",
+    "Intervals": "The more outcomes, the narrower the interval in which a click rate almost surely lies.",
+    "Eliminations": "When a stage ends, every combination whose interval ends below the best lower bound is out.",
 }
 _OF_CHOICES = {
-    "Choices": "The policy chooses the next pair from the outcomes so far. The more often a pair was shown, the surer "
-    "is what is known of it.",
-    "Leader": "The pair that looks best. A good policy moves the traffic to it, and looks at others just often enough "
-    "to notice a mistake.",
+    "Choices": "The policy chooses what to show next from the outcomes so far. The more often a combination was shown, "
+    "the surer is what is known of it.",
+    "Leader": "The combination that looks best. A good policy moves the traffic to it, and looks at others just often "
+    "enough to notice a mistake.",
 }
-_OF_ALL = {"Regret": "The clicks lost against always showing the best pair. Where its curve is flat, nothing is lost."}
+_OF_ALL = {"Regret": "The clicks lost against always showing the best. Where its curve is flat, nothing is lost."}
 
 
-def idea(eliminates: bool, about_levels: bool) -> dict[str, str]:
+def idea(eliminates: bool, sweeps: bool) -> dict[str, str]:
     """Return how such a policy works, term by term.
 
-    >>> list(idea(eliminates=True, about_levels=True))
+    >>> list(idea(eliminates=True, sweeps=True))
     ['Sweeps', 'Intervals', 'Eliminations', 'Regret']
     """
-    ideas = _OF_LEVELS if about_levels else _OF_PAIRS if eliminates else _OF_CHOICES
-    return ideas | _OF_ALL
+    return (_OF_LEVELS if sweeps else _OF_COMBINATIONS if eliminates else _OF_CHOICES) | _OF_ALL

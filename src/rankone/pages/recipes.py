@@ -51,21 +51,29 @@ def checkpoints_of(steps: list[int]) -> int | str | list[int]:
     return steps
 
 
+def command_text(command: str, options: Mapping[str, Any], out: str) -> str:
+    """Return a command of rankone with its options; one that is None or False is left out, a list is repeated."""
+    words = ["rankone", command]
+    for name, value in {**options, "out": out}.items():
+        for item in value if isinstance(value, list) else [value]:
+            if item is not None and item is not False:
+                words += [f"--{name}"] if item is True else [f"--{name}", str(item)]
+    return shlex.join(words)
+
+
 def study_command(about: Mapping[str, Any], worlds: Sequence[Problem], named: bool) -> str | None:
     """Return the command that makes a study again; None if its checkpoints or problems can be said in Python only."""
     marks = checkpoints_of(about["checkpoints"])
     if marks not in ("log", min(100, about["horizon"])) or not (named or in_files(worlds)):
         return None
     texts = [world.name if named else f"{PROBLEM_FILE}#{world.name}" for world in worlds]
-    words = ["rankone", "simulate"]
-    for text in texts:
-        words += ["--problem", text]
-    for label in about["policies"]:
-        words += ["--policy", label]
-    words += ["--horizon", str(about["horizon"]), "--runs", str(about["runs"]), "--seed", str(about["seed"])]
-    if about.get("feedback"):
-        words += ["--feedback", about["feedback"]]
-    return shlex.join(words + (["--log"] if marks == "log" else []) + ["--out", "study"])
+    options: dict[str, Any] = {
+        "problem": texts,
+        "policy": list(about["policies"]),
+        "feedback": about.get("feedback") or None,
+    }
+    options |= {name: about[name] for name in ("horizon", "runs", "seed")}
+    return command_text("simulate", options | {"log": marks == "log"}, "study")
 
 
 def study_python(about: Mapping[str, Any], worlds: Sequence[Problem], named: bool) -> str:
@@ -90,17 +98,14 @@ def sweep_python(about: Mapping[str, Any]) -> str:
 
 def arena_python(about: Mapping[str, Any]) -> str:
     """Return the Python that makes an arena again."""
-    return _call("found", "arena", _said(_given(about)), "found.scores()")
+    given = {name: value for name, value in about["settings"].items() if value is not None and value is not False}
+    return _call("found", "arena", _said(given), "found.scores()")
 
 
 def arena_command(about: Mapping[str, Any]) -> str:
     """Return the command that makes an arena again."""
-    words = ["rankone", "arena"]
-    for name, value in _given(about).items():
-        option = {"policies": "--policy", "problems": "--problem"}.get(name, f"--{name}")
-        for item in value if isinstance(value, list) else [value]:
-            words += [option] if item is True else [option, str(item)]
-    return shlex.join([*words, "--out", "arena"])
+    called = {"policies": "policy", "problems": "problem"}
+    return command_text("arena", {called.get(name, name): value for name, value in about["settings"].items()}, "arena")
 
 
 def in_files(worlds: Sequence[Problem]) -> bool:
@@ -113,10 +118,6 @@ def _made(values: Mapping[str, Any]) -> str:
     return (
         f"rankone.problems.base.problem_from_dict({values!r})" if "kind" in values else f"rankone.RankOne(**{values!r})"
     )
-
-
-def _given(about: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in about["settings"].items() if value is not None and value is not False}
 
 
 def _said(settings: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -6,28 +6,36 @@ The run is played by the policy's own agent; what it believes is read off its st
 
 from __future__ import annotations
 
+import functools
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
+from rankone.compiling.compiled import compiled
 from rankone.kernels.policy import Race, View, race, view
-from rankone.kernels.world import loss, respond
-from rankone.numerics.arrays import Floats, Ints, Mask
+from rankone.kernels.world import respond
+from rankone.numerics.arrays import Floats, Ints, Mask, starts_of
 from rankone.numerics.seeds import generator
 from rankone.pages import narration
+from rankone.pages.narration import Combination
 from rankone.policies import Agent, AgentDecision, Policy
 from rankone.policies.advance import is_settled
 from rankone.policies.engines.unimodal import LeaderState, leader_of
-from rankone.problems import RankOne
+from rankone.problems import Problem, Product
 
+MOST_LEVELS = 16  # of each of two factors whose pairs are shown one by one
 _STRETCHES = 60  # frames of a run besides its first decisions and its events
 _LEADER_CHANGES = 20  # told at the most
+_DRAWN = 40  # stretches of equal length, for the picture of who was shown when
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """What is believed of one level: its own mean, or that of its pair with the leading partner."""
+class Estimate(NamedTuple):
+    """What is believed of one level: its own mean, or that of its combination with the leading partners."""
 
     pulls: int
     clicks: int
@@ -38,6 +46,14 @@ class Estimate:
     truth: float | None  # what `clicks / pulls` estimates
 
 
+class PairTable(NamedTuple):
+    """What is known of each pair of two factors, each (K, L)."""
+
+    shown: Ints
+    clicks: Ints
+    left: Mask  # not eliminated
+
+
 @dataclass(frozen=True)
 class Frame:
     """One moment of a run."""
@@ -46,43 +62,67 @@ class Frame:
     kind: str  # start, decision, stretch, leader, stage ends, eliminates, restarts, settled or end
     text: str
     stage: int | None
-    pair: tuple[int, int] | None  # the last decision
+    decision: Combination | None  # the last one
     clicked: bool | None
-    sweeps: str | None  # "rows" or "cols": what the last decision measured
-    leader: tuple[int, int] | None  # None while nothing is known
+    sweeps: int | None  # the factor whose level the last decision measured
+    leader: Combination | None  # None while nothing is known
     regret: float
-    shown: Ints  # (K, L) decisions so far
-    clicks: Ints  # (K, L)
-    left: Mask  # (K, L) pairs not eliminated
-    rows: list[Estimate]
-    cols: list[Estimate]
+    fresh: dict[Combination, int]  # decisions since the frame before
+    shown: Ints  # (levels of all factors,) decisions so far
+    clicks: Ints
+    left: Mask  # levels not eliminated
+    levels: list[list[Estimate]]  # by factor
+    pairs: PairTable | None  # of two factors, if they are not too large
+
+
+def visitors(problem: Problem, positions: int, rng: np.random.Generator) -> Callable[[Sequence[int]], list[int]]:
+    """Return what visitors of a problem do with what they are shown: a click or none, at each position."""
+    world, outcome = problem.start(), np.zeros(positions, np.int64)
+    answer = compiled(_respond, type(world).__module__)
+
+    def clicks(shown: Sequence[int]) -> list[int]:
+        answer(world, np.array(shown), outcome, rng)
+        return outcome.tolist()
+
+    return clicks
+
+
+def _respond(world: Any, shown: Any, outcome: Any, rng: Any) -> None:
+    respond(world, shown, outcome, rng)
 
 
 class Recorder:
     """Plays one run and keeps its frames."""
 
-    def __init__(self, policy: Policy, problem: RankOne, horizon: int, seed: int) -> None:
+    def __init__(self, policy: Policy, problem: Product, horizon: int, seed: int) -> None:
         self.problem, self.horizon = problem, horizon
-        self.agent = Agent(policy, *problem.shape, seed=seed)
+        self.agent = Agent(policy, *problem.shape, seed=seed, forbidden=problem.forbidden)
         self.frames: list[Frame] = []
-        self._world = problem.start()
         self.interval = self.scored_by = ""
-        self._outcomes = generator(seed, "explain", problem.digest, policy.label)
-        shape = (problem.n_rows, problem.n_cols)
-        self._shown, self._clicks = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        self._met = np.zeros((2, *shape), np.int64)  # outcomes counted for the row, and for the column
+        self._rng = generator(seed, "explain", problem.digest, policy.label)
+        self._answer = visitors(problem, 1, self._rng)
+        self._starts = starts_of(problem.shape)
+        self._shown, self._clicks = np.zeros((2, self._starts[-1]), np.int64)
+        self._met, self._met_rates = np.zeros(len(self._shown), np.int64), np.zeros(len(self._shown))  # in sweeps
+        self._is_table = len(problem.shape) == 2 and max(problem.shape) <= MOST_LEVELS
+        self._pairs = np.zeros((2, *problem.shape) if self._is_table else (2, 0), np.int64)
+        self._total: Counter[Combination] = Counter()
+        self._fresh: Counter[Combination] = Counter()
         self._last: tuple[AgentDecision, bool] | None = None
         self._regret, self._step = 0.0, 0
-        self.about_levels = False
+        self._drawn = [(0, self._shown.copy())]
+        self.about_levels = self._seen(self.agent.state).about == "levels"
+        self.sweeps = self.about_levels and race(self.agent.state) is not None
 
     def play(self) -> list[Frame]:
         """Play the run to its horizon, or until nothing can change; return the frames."""
-        agent, levels = self.agent, sum(self._shown.shape)
+        agent = self.agent
         self._keep("start", narration.start(self.problem, agent.policy, self.horizon))
         eliminates = race(agent.state) is not None
-        dense = min(self.horizon, 2 * levels if self.about_levels else 12)
-        stretches = _STRETCHES // 2 if self.about_levels else _STRETCHES  # sweeps are much alike
+        dense = min(self.horizon, 2 * len(self._shown) if self.sweeps else 12)
+        stretches = _STRETCHES // 2 if self.sweeps else _STRETCHES  # sweeps are much alike
         wanted = {*range(1, dense + 1), *np.geomspace(dense, self.horizon, stretches).round().astype(int).tolist()}
+        drawn = {*np.linspace(0, self.horizon, min(self.horizon, _DRAWN) + 1).round().astype(int).tolist()}
         changes = 0
         while self._step < self.horizon:
             before = type(agent.state)(*(array.copy() for array in agent.state)) if eliminates else None
@@ -94,172 +134,197 @@ class Recorder:
                 break
             leader = self.frames[-1].leader
             self._see(decision)
-            if self._step in wanted:
-                self._keep_decision(decision, dense)
-            elif changes < _LEADER_CHANGES and (new := self._leads()) is not None and new != leader:
+            if self._step in drawn:
+                self._drawn.append((self._step, self._shown.copy()))
+            new = self._leads()
+            if self._step > dense and new is not None and new != leader and changes < _LEADER_CHANGES:
                 changes += 1
                 self._keep("leader", narration.leader(self.problem, leader, new))
+            elif self._step in wanted:
+                self._keep_decision(decision, dense)
         else:
-            self._end(self._result())
+            standing = race(agent.state)
+            undecided = standing and narration.undecided(self.problem, standing, self._left(standing))
+            self._end(undecided or narration.preferred(self.problem, self._total))
         return self.frames
+
+    @property
+    def traffic(self) -> pl.DataFrame:
+        """Return the share of decisions of each level, stretch by stretch."""
+        names = [(factor, level) for factor, own in self.problem.level_names.items() for level in own]
+        rows = [
+            (self.agent.policy.label, *name, step, share)
+            for (before, was), (step, now) in pairwise(self._drawn)
+            for name, share in zip(names, ((now - was) / (step - before)).tolist(), strict=True)
+        ]
+        return pl.DataFrame(rows, ["policy", "factor", "level", "step", "share"], orient="row")
 
     def _see(self, decision: AgentDecision) -> None:
         """Let the world answer, and count."""
-        (row, col), tag = decision.shown, decision.tag
-        outcome = [0]
-        respond(self._world, (row, col), outcome, self._outcomes)
-        clicked = bool(outcome[0])
-        self.agent.tell(decision, clicked)
-        if self.about_levels and tag >= 0:
-            self._met[tag % 2, row, col] += 1
-        self._count(row, col, 1, int(clicked))
-        self._last = (decision, clicked)
+        (clicked,) = self._answer(decision.shown)
+        self._last = (decision, bool(clicked))
+        self.agent.tell(decision, bool(clicked))
+        if self.sweeps and decision.tag >= 0:
+            own = self._level(decision, decision.tag % len(self.problem.shape))
+            self._met[own] += 1
+            self._met_rates[own] += self.problem.rate(*decision.shown)
+        self._count(decision.shown, 1, clicked)
 
-    def _count(self, row: int, col: int, shown: int, clicks: int) -> None:
-        self._shown[row, col] += shown
-        self._clicks[row, col] += clicks
-        self._regret += shown * float(loss(self._world, (row, col)))
+    def _level(self, decision: AgentDecision, factor: int) -> int:
+        return int(self._starts[factor]) + decision.shown[factor]
+
+    def _count(self, combination: Combination, shown: int, clicks: int) -> None:
+        own = self._starts[:-1] + combination
+        self._shown[own] += shown
+        self._clicks[own] += clicks
+        if self._is_table:
+            self._pairs[0][combination] += shown
+            self._pairs[1][combination] += clicks
+        self._total[combination] += shown
+        self._fresh[combination] += shown
+        self._regret += shown * (self.problem.best_mean - self.problem.rate(*combination))
         self._step += shown
 
-    def _leads(self) -> tuple[int, int] | None:
-        """Return the pair that leads, by the policy's own word."""
+    def _leads(self) -> Combination | None:
+        """Return the combination that leads, by the policy's own word."""
         state = self.agent.state
-        leads = leader_of(state) if set(LeaderState._fields) <= set(state._fields) else -1
-        return None if leads < 0 else self._pair(leads)
+        if not set(LeaderState._fields) <= set(state._fields) or (slot := leader_of(state)) < 0:
+            return None
+        return self._levels_of(int(state.keys[slot]) if len(state.keys) else slot)  # beyond a million there are slots
 
-    def _pair(self, number: int) -> tuple[int, int]:
-        return divmod(int(number), self.problem.n_cols)
+    def _levels_of(self, number: int) -> Combination:
+        return tuple(int(level) for level in np.unravel_index(number, self.problem.shape))
 
     def _keep_decision(self, decision: AgentDecision, dense: int) -> None:
         clicked = self._last is not None and self._last[1]
-        seen, standing = (view(self.agent.state), race(self.agent.state)) if self.about_levels else (None, None)
+        seen, standing = (view(self.agent.state), race(self.agent.state)) if self.sweeps else (None, None)
         if self._step > dense and seen is not None and standing is not None:
             self._keep("stretch", narration.swept_on(self.problem, standing.stage, seen))
         elif self._step > dense:
-            self._keep("stretch", narration.stretch(self.problem, self.frames[-1], self._step, self._shown))
-        elif self.about_levels:
-            side = decision.tag % 2
-            sweep = int(self._met[0, decision.row].sum() if side == 0 else self._met[1, :, decision.col].sum())
-            self._keep("decision", narration.swept(self.problem, decision, side, sweep, clicked))
+            self._keep("stretch", narration.stretch(self.problem, self.frames[-1].step, self._step, self._fresh))
+        elif self.sweeps:
+            factor = decision.tag % len(self.problem.shape)
+            sweep = int(self._met[self._level(decision, factor)])
+            self._keep("decision", narration.swept(self.problem, decision.shown, factor, sweep, clicked))
         else:
-            self._keep("decision", narration.decided(self.problem, decision, self._leads(), clicked))
+            self._keep("decision", narration.decided(self.problem, decision.shown, self._leads(), clicked))
 
     def _note_race(self, before: Any) -> None:
         """Tell what the last `ask` eliminated, if it did: first the bounds it compared, then who is left."""
         was, now = race(before), race(self.agent.state)
-        if was is None or now is None or _same(was, now):
+        if was is None or now is None or (was.stage == now.stage and all(map(np.array_equal, was.left, now.left))):
             return
         if now.stage < was.stage:
             self._keep("restarts", narration.restarts(self._step))
             return
-        left = self._pairs_left(self.agent.state, now)
-        gone = narration.Gone(was, now, self._pairs_left(before, was), left)
+        alive_before, alive = self._alive(before), self._alive(self.agent.state)
+        others = 0
+        if alive_before is not None and alive is not None:
+            others = int((alive_before & ~alive & functools.reduce(np.logical_and.outer, now.left)).sum())
+        gone = narration.Gone(self.problem, was, now, others)
         self._keep("stage ends", narration.stage_ends(self.problem, was.stage, view(before), gone), before)
-        self._keep("eliminates", narration.eliminates(self.problem, now, gone, left))
+        self._keep("eliminates", narration.eliminates(self.problem, now, gone, self._left(now)))
 
-    def _pairs_left(self, state: Any, standing: Race) -> Mask:
+    def _alive(self, state: Any) -> Mask | None:
+        """Return which combinations are left; None: all of the levels that are left."""
         seen = view(state)
-        return np.logical_and.outer(standing.rows, standing.cols) if seen is None else self._left(seen)
+        return None if seen is None or seen.about == "levels" else seen.left.reshape(self.problem.shape)
+
+    def _left(self, standing: Race) -> int:
+        """How many combinations are left."""
+        alive = self._alive(self.agent.state)
+        return narration.combinations(standing) if alive is None else int(alive.sum())
 
     def _settle(self, decision: AgentDecision) -> None:
-        pair = (decision.row, decision.col)
-        text = narration.settles(self.problem, pair, self._step, self.horizon)
+        text = narration.settles(self.problem, decision.shown, self._step, self.horizon)
         if self.frames[-1].kind == "eliminates":  # one moment, one frame
             text = f"{self.frames.pop().text} {text}"
         self._keep("settled", text)
         rest = self.horizon - self._step
-        self._count(*pair, rest, int(self._outcomes.binomial(rest, float(self.problem.means[pair]))))
-        self._end(narration.found(self.problem, pair))
-
-    def _result(self) -> str:
-        """Return what came of a run that did not settle."""
-        state = self.agent.state
-        if (standing := race(state)) is None:
-            return narration.preferred(self.problem, self._shown)
-        return narration.undecided(self.problem, standing, self._pairs_left(state, standing))
+        if self._step > self._drawn[-1][0]:
+            self._drawn.append((self._step, self._shown.copy()))
+        self._count(decision.shown, rest, int(self._rng.binomial(rest, self.problem.rate(*decision.shown))))
+        self._drawn.append((self._step, self._shown.copy()))
+        self._end(f"Finding {narration.named(self.problem, decision.shown)}")
 
     def _end(self, result: str) -> None:
         self._keep("end", narration.ends(self.problem, result, self.horizon, self._regret))
 
     def _keep(self, kind: str, text: str, state: Any = None) -> None:
         state = self.agent.state if state is None else state
-        seen, standing = view(state), race(state)
-        counted = view_of_counts(self._shown, self._clicks) if seen is None else seen
+        counted, standing = self._seen(state), race(state)
         self.interval, self.scored_by = counted.interval, counted.scored_by
-        self.about_levels = counted.about != "pairs"
-        last, clicked = self._last or (None, None)
-        pair = None if last is None or kind in ("settled", "end") else (last.row, last.col)
-        sweeps = ("rows", "cols")[last.tag % 2] if last is not None and self.about_levels and last.tag >= 0 else None
+        last, clicked = (None, None) if self._last is None or kind in ("settled", "end") else self._last
         leader = self._leader(counted)
-        rows, cols = self._of_levels(counted) if self.about_levels else self._of_cross(counted, leader or (0, 0))
+        left = np.ones(len(self._shown), bool) if standing is None else np.concatenate(standing.left)
+        pairs = None
+        if self._is_table:
+            by_level = np.logical_and.outer(*np.split(left, self._starts[1:2]))
+            alive = by_level if counted.about == "levels" else counted.left.reshape(self.problem.shape)
+            pairs = PairTable(self._pairs[0].copy(), self._pairs[1].copy(), alive)
         self.frames.append(
             Frame(
-                self._step, kind, text, None if standing is None else standing.stage, pair,
-                clicked if pair else None, sweeps if pair else None, leader, self._regret,
-                self._shown.copy(), self._clicks.copy(), self._left(counted), rows, cols,
+                step=self._step,
+                kind=kind,
+                text=text,
+                stage=None if standing is None else standing.stage,
+                decision=None if last is None else last.shown,
+                clicked=clicked,
+                sweeps=last.tag % len(self.problem.shape) if last and self.sweeps and last.tag >= 0 else None,
+                leader=leader,
+                regret=self._regret,
+                fresh=dict(self._fresh),
+                shown=self._shown.copy(),
+                clicks=self._clicks.copy(),
+                left=left,
+                levels=self._estimates(counted, leader or (0,) * len(self.problem.shape)),
+                pairs=pairs,
             )
-        )  # fmt: skip
+        )
+        self._fresh.clear()
 
-    def _leader(self, seen: View) -> tuple[int, int] | None:
+    def _seen(self, state: Any) -> View:
+        """Return what the policy believes, or, if it does not say, its decisions and their clicks."""
+        if (seen := view(state)) is not None:
+            return seen
+        counts = self._pairs.reshape(2, -1) if self._is_table else np.array([self._shown, self._clicks])
+        none, every = np.full(counts.shape[1], np.nan), np.ones(counts.shape[1], bool)
+        return View("pairs" if self._is_table else "levels", counts[0].copy(), counts[1].copy(), none, none, every, "")
+
+    def _leader(self, seen: View) -> Combination | None:
         """Return who leads: by the policy's own word, or by the best mean among those who are left."""
-        n_rows = self.problem.n_rows
-        if not seen.pulls.any() or (
-            self.about_levels and not (seen.pulls[:n_rows].any() and seen.pulls[n_rows:].any())
-        ):
-            return None
-        if seen.leader >= 0:
-            return self._pair(seen.leader)
+        if (leads := self._leads()) is not None or not seen.pulls.any():
+            return leads
         mean = np.where(seen.left, seen.clicks / np.maximum(seen.pulls, 1), -1.0)
-        if self.about_levels:
-            return int(mean[:n_rows].argmax()), int(mean[n_rows:].argmax())
-        return self._pair(int(mean.argmax()))
+        if seen.about != "levels":
+            return self._levels_of(int(mean.argmax()))
+        spans = list(pairwise(self._starts.tolist()))
+        known = all(seen.pulls[first:last].any() for first, last in spans)
+        return tuple(int(mean[first:last].argmax()) for first, last in spans) if known else None
 
-    def _left(self, seen: View) -> Mask:
-        if self.about_levels:
-            return np.logical_and.outer(seen.left[: self.problem.n_rows], seen.left[self.problem.n_rows :])
-        return seen.left.reshape(self._shown.shape)
-
-    def _of_levels(self, seen: View) -> tuple[list[Estimate], list[Estimate]]:
-        sides: tuple[list[Estimate], list[Estimate]] = ([], [])
-        for side, first in enumerate((0, self.problem.n_rows)):
-            met = self._met[side] if side == 0 else self._met[side].T
-            means = self.problem.means if side == 0 else self.problem.means.T
-            for level in range(len(met)):
-                counted = int(met[level].sum())
-                known = 0 < counted == seen.pulls[first + level]
-                truth = float((met[level] * means[level]).sum() / counted) if known else None
-                sides[side].append(_estimate(seen, first + level, truth))
-        return sides
-
-    def _of_cross(self, seen: View, leader: tuple[int, int]) -> tuple[list[Estimate], list[Estimate]]:
-        """Rows with the leading column, columns with the leading row."""
-        n_rows, n_cols = self._shown.shape
-        rows = [(row, leader[1]) for row in range(n_rows)]
-        cols = [(leader[0], col) for col in range(n_cols)]
-        found = [
-            [_estimate(seen, row * n_cols + col, float(self.problem.means[row, col])) for row, col in side]
-            for side in (rows, cols)
-        ]
-        return found[0], found[1]
+    def _estimates(self, seen: View, leader: Combination) -> list[list[Estimate]]:
+        """What is believed of each level; where it is of combinations, of its own with the leading partners."""
+        result = []
+        for factor, size in enumerate(self.problem.shape):
+            own = []
+            for level in range(size):
+                if seen.about == "levels":
+                    index = int(self._starts[factor]) + level
+                    met = int(self._met[index])
+                    truth = float(self._met_rates[index] / met) if 0 < met == seen.pulls[index] else None
+                else:
+                    combination = (*leader[:factor], level, *leader[factor + 1 :])
+                    index = int(np.ravel_multi_index(combination, self.problem.shape))
+                    truth = self.problem.rate(*combination)
+                own.append(_estimate(seen, index, truth))
+            result.append(own)
+        return result
 
 
-def view_of_counts(shown: Ints, clicks: Ints) -> View:
-    """Return what can be seen of a policy that does not say what it believes: its decisions and their clicks."""
-    none = np.full(shown.size, np.nan)
-    return View("pairs", shown.ravel().copy(), clicks.ravel().copy(), none, none, np.ones(shown.size, bool), "")
-
-
-def _estimate(seen: View, place: int, truth: float | None) -> Estimate:
+def _estimate(seen: View, index: int, truth: float | None) -> Estimate:
     def number(values: Floats | None, low: float, high: float) -> float | None:
-        if values is None or np.isnan(values[place]):
-            return None
-        return float(np.clip(values[place], low, high))
+        return None if values is None or np.isnan(values[index]) else float(np.clip(values[index], low, high))
 
-    return Estimate(
-        int(seen.pulls[place]), int(seen.clicks[place]), number(seen.low, 0.0, 1.0), number(seen.high, 0.0, 1.0),
-        number(seen.score, -1e9, 1e9), bool(seen.left[place]), truth,
-    )  # fmt: skip
-
-
-def _same(was: Race, now: Race) -> bool:
-    return was.stage == now.stage and all(map(np.array_equal, was.left, now.left))
+    bounds = number(seen.low, 0.0, 1.0), number(seen.high, 0.0, 1.0)
+    score = number(seen.score, -1e9, 1e9)
+    return Estimate(int(seen.pulls[index]), int(seen.clicks[index]), *bounds, score, bool(seen.left[index]), truth)

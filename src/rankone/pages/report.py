@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +45,11 @@ def find_parts(directory: Path) -> list[Part]:
         got = "a file" if directory.exists() else "nothing there"
         raise InputError(f"a directory of results at {directory}", got, _ADVICE)
     inside = sorted(path for path in directory.iterdir() if path.is_dir())
-    found = [(path, kind) for path in ([directory] if _kind(directory) else inside) if (kind := _kind(path))]
-    if not found:
+    parts = [(path, kind) for path in ([directory] if _kind(directory) else inside) if (kind := _kind(path))]
+    if not parts:
         there = ", ".join(sorted(path.name for path in directory.iterdir())[:5]) or "an empty directory"
         raise InputError(f"results of rankone in {directory}", there, _ADVICE)
-    return [_read(path, kind) for path, kind in found]
+    return [_read(path, kind) for path, kind in parts]
 
 
 def _read(directory: Path, kind: str) -> Part:
@@ -75,23 +72,10 @@ def report_html(parts: list[Part]) -> str:
     """Return the report as a page."""
     charts = [specs for part in parts for specs in part.charts.values()]  # the script draws them by their place
     title = parts[0].title if len(parts) == 1 else f"{len(parts)} results"
-    body = filled(
-        _HERE / "report.html", version=__version__, parts=parts, packages=_packages,
-        needs_problems=lambda part: any("problems.json" in text for text in part.code.values()), origins=_origins,
-        base64=lambda text: base64.b64encode(text.encode()).decode(),
-        file_name=lambda name: re.sub(r"[^\w. -]+", "-", name), cell_text=cell_text, said=_said,
-    )  # fmt: skip
+    body = filled(_HERE / "report.html", version=__version__, parts=parts, cell_text=cell_text, said=_said)
     style, script = ((_HERE / f"report.{kind}").read_text() for kind in ("css", "js"))
     library = make_bundle().read_text(encoding="utf-8").replace("</script", "<\\/script")
     return whole_page(f"{title} · rankone", body, style, [library, script], charts)
-
-
-def _packages(part: Part) -> str:
-    return " ".join(f"{name.lower()}=={part.about['versions'][name]}" for name in ("rankone", "NumPy", "Numba"))
-
-
-def _origins(part: Part) -> dict[str, Mapping[str, Any]]:
-    return {"Settings": part.settings, "Versions": part.about["versions"], "Machine": part.about["machine"]}
 
 
 def _said(value: Any) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +43,12 @@ class Part:
     warning: str = ""
     remarks: Sequence[str] = ()  # what else is to be said, a sentence or two each
 
+    @property
+    def downloads(self) -> list[tuple[str, str, str]]:
+        """Files to save: what they are called on the page and on a disk, and what is in them, in base 64."""
+        coded = {name: base64.b64encode(text.encode()).decode() for name, text in self.files.items()}
+        return [(name, re.sub(r"[^\w. -]+", "-", name), text) for name, text in coded.items()]
+
 
 def study_part(directory: Path) -> Part:
     """Tell a study from its runs, however many are finished."""
@@ -58,22 +66,20 @@ def study_part(directory: Path) -> Part:
     if study.table.height / max(1, about["runs"]) <= _MOST_POINTS:
         curves["log axes"] = study.chart(log_steps=True, log_regret=True)
     sources = {key for _, key, _ in finished_runs(directory)}
-    warnings = []
-    if len(study.runs) < wanted:
-        warnings.append(f"The study is not finished: {len(study.runs):,} of {wanted:,} runs.")
-    if len(sources) > 1:
-        warnings.append("Runs of several versions of the policies are mixed in this directory.")
-    feedback = study.feedback.label
+    warnings = {
+        f"The study is not finished: {len(study.runs):,} of {wanted:,} runs.": len(study.runs) < wanted,
+        "Runs of several versions of the policies are mixed in this directory.": len(sources) > 1,
+    }
     finals = study.table.filter(pl.col("step") == study.horizon)
     factors, remarks = _factor_charts(study)
     titles = {problem.name: problem.title for problem in study.problems}
+    settings = {"horizon": study.horizon, "runs of each policy on each problem": about["runs"], "seed": about["seed"]}
+    settings |= {"feedback": study.feedback.label, "checkpoints": len(study.checkpoints)}
+    files = {"summary.csv": summary.write_csv(), "curves.csv": _curves(study.table)}
     return Part(
         title=_meeting(len(study.policies), len(study.problems)),
         sentence=_least_regret(summary, study.horizon),
-        settings={
-            "horizon": study.horizon, "runs of each policy on each problem": about["runs"], "seed": about["seed"],
-            "feedback": feedback, "checkpoints": len(study.checkpoints),
-        },
+        settings=settings,
         about=about,
         charts={
             "Regret against time: mean over runs, band of two standard errors": _specs(curves),
@@ -82,81 +88,72 @@ def study_part(directory: Path) -> Part:
         },
         tables={"Final regret": _summary_for_people(summary), "Problems": _problems(study)},
         code=code,
-        files={
-            "summary.csv": summary.write_csv(),
-            "curves.csv": _curves(study.table),
-            **recipes.problem_files(study.problems),
-        },
-        warning=" ".join(warnings),
+        files=files | recipes.problem_files(study.problems),
+        warning=" ".join(warning for warning, holds in warnings.items() if holds),
         remarks=remarks,
-    )  # fmt: skip
+    )
 
 
 def _factor_charts(study: Study) -> tuple[dict[str, Any], list[str]]:
     """Draw the factors of each problem that has some, a chart for each policy, as far as that takes no long time."""
-    charts: dict[str, Any] = {}
-    problems = [
-        problem for problem in study.problems if isinstance(problem, Product) and not isinstance(problem, RankOne)
-    ]
-    if not problems or study.seed is None:
-        return charts, []
-    seconds = sum(run.seconds for run in study.runs if run.run == 0)
-    if seconds > _MOST_SECONDS:
+    every = study.problems if study.seed is not None else []
+    problems = [problem for problem in every if isinstance(problem, Product) and not isinstance(problem, RankOne)]
+    seconds, more = sum(run.seconds for run in study.runs if run.run == 0), len(problems) - _MOST_PROBLEMS
+    if problems and seconds > _MOST_SECONDS:
         do = 'study.chart("factors") does it'
-        return charts, [f"Factors are not drawn: a run of each policy would be played again, {seconds:,.0f} s; {do}."]
+        return {}, [f"Factors are not drawn: a run of each policy would be played again, {seconds:,.0f} s; {do}."]
+    charts = {}
     try:
         for problem in problems[:_MOST_PROBLEMS]:
             drawn = {policy: study.only([policy]).chart("factors", problem=problem.name) for policy in study.policies}
             charts[f"Levels, and who was shown when, in one run: {problem.title}"] = _specs(drawn)
     except InputError as error:  # a policy of the user's own that is not here
         return {}, [f"Factors are not drawn: {error}."]
-    more = len(problems) - _MOST_PROBLEMS
     return charts, [f"Factors of {amount(more, 'more problem')} are not drawn."] if more > 0 else []
 
 
 def sweep_part(directory: Path) -> Part:
     """Tell a sweep that `Sweep.save` wrote."""
-    about, found = read_about(directory, "sweep"), Sweep.load(directory)
-    shown = [*dict.fromkeys([*found.grid, found.x, "policy"]), "runs", "regret_mean", "regret_se", "regret_median",
-             "sync_points", "cut_off"]  # fmt: skip
-    exponents = found.exponents()
-    told = [
+    about, sweep = read_about(directory, "sweep"), Sweep.load(directory)
+    figures = ("runs", "regret_mean", "regret_se", "regret_median", "sync_points", "cut_off")
+    shown = [*dict.fromkeys([*sweep.grid, sweep.x, "policy"]), *figures]
+    exponents = sweep.exponents()
+    laws = [
         f"{row['policy']}{' (' + row['panel'] + ')' if row['panel'] else ''} {row['exponent']:.2f} ± {row['se']:.2f}"
         for row in exponents.to_dicts()
         if row["exponent"] is not None
     ]
+    drawn = {"log axes": sweep.chart(), "linear axes": sweep.chart(log=False)}
     return Part(
         title=f"Sweep: {directory.resolve().name}",
-        sentence=f"Regret as a power of {found.x}: {'; '.join(told[:6])}." if told else f"Regret against {found.x}.",
-        settings={**found.settings, "grid": found.grid, "x": found.x},
+        sentence=f"Regret as a power of {sweep.x}: {'; '.join(laws[:6])}." if laws else f"Regret against {sweep.x}.",
+        settings={**sweep.settings, "grid": sweep.grid, "x": sweep.x},
         about=about,
-        charts={
-            f"Regret against {found.x}": _specs({"log axes": found.chart(), "linear axes": found.chart(log=False)})
-        },
-        tables={"Points": found.table.select(shown), f"Exponents of {found.x}": exponents},
+        charts={f"Regret against {sweep.x}": _specs(drawn)},
+        tables={"Points": sweep.table.select(shown), f"Exponents of {sweep.x}": exponents},
         code={"In Python": recipes.sweep_python(about)},
-        files={"sweep.csv": found.table.write_csv()},
+        files={"sweep.csv": sweep.table.write_csv()},
     )
 
 
 def arena_part(directory: Path) -> Part:
     """Tell an arena that `Arena.save` wrote."""
-    about, found = read_about(directory, "arena"), Arena.load(directory)
-    scores = found.scores()
+    about, arena = read_about(directory, "arena"), Arena.load(directory)
+    scores = arena.scores()
     best = scores.row(0, named=True)
-    against = f"{best['against_mean']:.2f} times that of {found.against} (geometric mean), at worst "
+    against = f"{best['against_mean']:.2f} times that of {arena.against} (geometric mean), at worst "
     against += f"{best['against_worst']:.2f} times, on {best['worst_problem']}"
-    unit = f"that of {found.against}" if found.of_lists else "the lower bound"
+    unit = f"that of {arena.against}" if arena.of_lists else "the lower bound"
     return Part(
-        title=f"Arena: {_meeting(scores.height, found.table['problem'].n_unique())}",
+        title=f"Arena: {_meeting(scores.height, arena.table['problem'].n_unique())}",
         sentence=f"Over all problems {best['policy']} has the least regret"
-        f"{'' if best['policy'] == found.against else ': ' + against}.",
-        settings=found.settings,
+        f"{'' if best['policy'] == arena.against else ': ' + against}.",
+        settings=arena.settings,
         about=about,
-        charts={f"Regret as a multiple of {unit}": _specs({"": found.chart()})},
-        tables={f"Scores: ratios to {found.against}": scores, "Every problem": found.table.drop("half", "trap")},
+        charts={f"Regret as a multiple of {unit}": _specs({"": arena.chart()})},
+        tables={f"Scores: ratios to {arena.against}": scores, "Every problem": arena.table.drop("half", "trap")},
         code={"On the command line": recipes.arena_command(about), "In Python": recipes.arena_python(about)},
-        files={"arena.csv": found.table.write_csv(), "scores.csv": scores.write_csv()},
+        files={"arena.csv": arena.table.write_csv(), "scores.csv": scores.write_csv()},
     )
 
 
@@ -182,8 +179,11 @@ def reproduction_part(directory: Path) -> Part:
 
 # In the order in which they are looked for: the directory of a reproduced figure may hold its study too.
 KINDS: dict[str, Callable[[Path], Part]] = {
-    "reproduction": reproduction_part, "arena": arena_part, "sweep": sweep_part, "study": study_part,
-}  # fmt: skip
+    "reproduction": reproduction_part,
+    "arena": arena_part,
+    "sweep": sweep_part,
+    "study": study_part,
+}
 
 
 def _specs(charts: Mapping[str, Chart]) -> dict[str, Any]:
@@ -196,30 +196,28 @@ def _meeting(policies: int, problems: int) -> str:
 
 def _least_regret(summary: pl.DataFrame, horizon: int) -> str:
     """Say who lost least, on the one problem or on how many."""
-    best = summary.sort("regret_mean").group_by("problem", maintain_order=True).first()
-    if best.height == 1:
-        first = summary.sort("regret_mean").row(0, named=True)
-        error = f" ± {first['regret_se']:,.2g}" if first["regret_se"] else ""
-        least = f"{first['regret_mean']:,.4g}{error}"
-        said = f"After {amount(horizon, 'decision')} {first['policy']} has the least regret: {least}."
-        others = summary.sort("regret_mean").to_dicts()[1:4]
-        if others and first["regret_mean"] > 0:
-            ratios = [f"{row['policy']} {row['regret_mean'] / first['regret_mean']:.1f} times" for row in others]
-            said += f" The next: {', '.join(ratios)} as much."
-        return said
-    wins = best["policy"].value_counts(sort=True).rows()
-    return f"Least regret after {amount(horizon, 'decision')}: " + ", ".join(
-        f"{policy} on {amount(count, 'problem')}" for policy, count in wins
-    ) + "."  # fmt: skip
+    ranked = summary.sort("regret_mean")
+    best, after = ranked.group_by("problem", maintain_order=True).first(), f"fter {amount(horizon, 'decision')}"
+    if best.height > 1:
+        wins = best["policy"].value_counts(sort=True).rows()
+        won = [f"{policy} on {amount(count, 'problem')}" for policy, count in wins]
+        return f"Least regret a{after}: {', '.join(won)}."
+    first, *others = ranked.to_dicts()[:4]
+    error = f" ± {first['regret_se']:,.2g}" if first["regret_se"] else ""
+    said = f"A{after} {first['policy']} has the least regret: {first['regret_mean']:,.4g}{error}."
+    if others and first["regret_mean"] > 0:
+        ratios = [f"{row['policy']} {row['regret_mean'] / first['regret_mean']:.1f} times" for row in others]
+        said += f" The next: {', '.join(ratios)} as much."
+    return said
 
 
 def _studies(directory: Path) -> dict[str, str]:
     """What the studies behind a reproduced figure were played with, by their place."""
-    found = {path.parent: read_about(path.parent, "study") for path in sorted(directory.rglob("study.json"))}
+    studies = {path.parent: read_about(path.parent, "study") for path in sorted(directory.rglob("study.json"))}
     return {
         f"study {path.relative_to(directory)}".removesuffix(" ."): f"horizon {about['horizon']:,}, "
         f"{amount(about['runs'], 'run')} of each policy on each problem, seed {about['seed']}"
-        for path, about in found.items()
+        for path, about in studies.items()
     }
 
 
@@ -237,10 +235,8 @@ def _summary_for_people(summary: pl.DataFrame) -> pl.DataFrame:
 
 
 def _problems(study: Study) -> pl.DataFrame:
-    rows = [
-        {"problem": world.name, **world.description(), "lower bound / log n": world.lower_bound_constant()}
-        for world in study.problems
-    ]
+    bound = "lower bound / log n"
+    rows = [{"problem": own.name, **own.description(), bound: own.lower_bound_constant()} for own in study.problems]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,14 +26,22 @@ class Claim:
     measured: str
     holds: bool
 
+    @classmethod
+    def within(
+        cls, claim: str, reading: str, what: str, values: Sequence[float], low: float, high: float, style: str = ".2f"
+    ) -> Claim:
+        """Judge a claim that holds where all values lie between two numbers.
 
-def in_a_row(values: Sequence[float], style: str = ".2f") -> str:
-    """Write the figures that a claim is judged by.
+        >>> Claim.within("it doubles", "as printed", "grows by", [2.125, 4], 1.6, 2.5)
+        Claim(claim='it doubles', reading='as printed', measured='grows by 2.12, 4.00', holds=False)
+        """
+        measured = ", ".join(format(value, style) for value in values)
+        return cls(claim, reading, f"{what} {measured}", all(low < value < high for value in values))
 
-    >>> in_a_row([2.125, 4]), in_a_row([0.071], ".1%")
-    ('2.12, 4.00', '7.1%')
-    """
-    return ", ".join(format(value, style) for value in values)
+    @property
+    def verdict(self) -> str:
+        """What tables say."""
+        return "holds" if self.holds else "does not hold"
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,22 +61,11 @@ class Reproduction(Shown):
 
     def claim_table(self) -> pl.DataFrame:
         """Return the claims as a table: claim, reading, measured, verdict."""
-        return pl.DataFrame(
-            {
-                "claim": [claim.claim for claim in self.claims],
-                "reading": [claim.reading for claim in self.claims],
-                "measured": [claim.measured for claim in self.claims],
-                "verdict": ["holds" if claim.holds else "does not hold" for claim in self.claims],
-            }
-        )
+        columns = ("claim", "reading", "measured", "verdict")
+        return pl.DataFrame({name: [getattr(claim, name) for claim in self.claims] for name in columns})
 
     def save(self, directory: Path, command: str | None = None) -> None:
-        """Write every table as CSV, the claims as claims.csv and every chart as PNG, SVG, HTML and JSON.
-
-        Args:
-            directory: where to.
-            command: what makes the same again, for a report.
-        """
+        """Write tables and claims as CSV, charts as PNG, SVG, HTML and JSON, and the command that makes them again."""
         content = {"command": command, "tables": list(self.tables), "charts": list(self.charts)}
         with writing_under(directory):
             write_about(directory, "reproduction", content)
@@ -77,12 +75,6 @@ class Reproduction(Shown):
             for name, chart in self.charts.items():
                 for suffix in (".png", ".svg", ".html", ".json"):
                     chart.save(directory / f"{name}{suffix}")
-
-
-AS_PRINTED = "as printed (c = 3)"
-READINGS = {"rank1elim-kl": AS_PRINTED, "rank1elim-kl:c=0": "level log n (c = 0)"}
-BASELINES = ("rank1elim", "ucb1-elim", "ucb1")
-POLICIES = (*READINGS, *BASELINES, "kl-ucb")
 
 
 #: Standard errors, of both figures together, within which two figures agree.
@@ -107,31 +99,20 @@ def compare(cells: Sequence[Cell], studies: Sequence[Study]) -> pl.DataFrame:
     }
     rows = []
     for cell in cells:
-        found = measured[cell.problem, cell.policy]
-        both = math.hypot(cell.se, found["regret_se"] or 0.0)
-        apart = (found["regret_mean"] - cell.mean) / both
-        rows.append(
-            {
-                "table": cell.table, "problem": cell.problem, "policy": cell.policy, "published": cell.mean,
-                "its se": cell.se, "measured": found["regret_mean"], "± se": found["regret_se"],
-                "ratio": found["regret_mean"] / cell.mean, "standard errors": apart,
-                "verdict": "agrees" if abs(apart) <= AGREE else "differs",
-            }
-        )  # fmt: skip
-    return pl.DataFrame(rows)
+        mean, se = (measured[cell.problem, cell.policy][name] for name in ("regret_mean", "regret_se"))
+        apart = (mean - cell.mean) / math.hypot(cell.se, se or 0.0)
+        verdict = "agrees" if abs(apart) <= AGREE else "differs"
+        rows.append((*dataclasses.astuple(cell), mean, se, mean / cell.mean, apart, verdict))
+    columns = ["table", "problem", "policy", "published", "its se", "measured", "± se", "ratio", "standard errors"]
+    return pl.DataFrame(rows, [*columns, "verdict"], orient="row")
 
 
 def judge_tables(compared: pl.DataFrame, titles: Mapping[str, str]) -> list[Claim]:
     """Judge each table as a whole, policy by policy: do all of its figures agree?"""
     claims = []
+    reading = f"every figure within {AGREE:g} combined standard errors"
     for (table, policy), cells in compared.group_by("table", "policy", maintain_order=True):
-        agree = cells.filter(pl.col("verdict") == "agrees").height
-        ratios = sorted(cells["ratio"].to_list())
-        spread = f"measured / published {ratios[0]:.2f} to {ratios[-1]:.2f}"
-        claims.append(
-            Claim(
-                f"{titles[str(table)]}: {policy}", f"every figure within {AGREE:g} combined standard errors",
-                f"{agree} of {cells.height} agree; {spread}", agree == cells.height,
-            )
-        )  # fmt: skip
+        agree, ratios = cells.filter(pl.col("verdict") == "agrees").height, cells["ratio"].to_list()
+        spread = f"{agree} of {cells.height} agree; measured / published {min(ratios):.2f} to {max(ratios):.2f}"
+        claims.append(Claim(f"{titles[str(table)]}: {policy}", reading, spread, agree == cells.height))
     return claims

@@ -1,10 +1,16 @@
-"""The paper's theory against measurement: Theorem 1, Lemma 2 (event 1), Lemma 3 and the extreme needle (section 1)."""
+"""The paper's theory against measurement: Theorem 1, Lemma 2 (event 1), Lemma 3 and the extreme needle (section 1).
+
+For the lemmas stages of Rank1ElimKL are played by its own kernels up to the moment before its eliminations; there the
+confidence intervals are compared with the conditional means they should contain (event 1 of Lemma 2).
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,56 +18,51 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.charts.parameter import parameter_chart
 from rankone.charts.regret import bounds_chart
+from rankone.compiling.compiled import compiled
+from rankone.kernels.feedback import Scratch
+from rankone.kernels.policy import decide, learn, settled
+from rankone.kernels.world import respond
+from rankone.numerics.kl import kl_lower, kl_upper
 from rankone.numerics.power_law import PowerLaw, fit_power_law
-from rankone.paper.claims import AS_PRINTED, Claim, Reproduction
-from rankone.paper.stages import play_stages, promised_stage
+from rankone.numerics.seeds import generator
+from rankone.paper.claims import Claim, Reproduction
+from rankone.paper.protocol import AS_PRINTED, Played, Protocol
+from rankone.policies.engines.elimination import SWEEP_CONFIDENCE, SWEEP_OPEN, SWEEP_STAGE, SWEEP_TO_GO
 from rankone.policies.factors.elimination.rank1elim_kl import Rank1ElimKL
 from rankone.problems import RankOne, lower_bound, needle, random_problem, upper_bound
-from rankone.progress import Progress
-from rankone.simulation import simulate
 
 SEED = 1
 CUT_OFF = 0.5  # a policy that lost more than this share of all there is to lose was still exploring at the horizon
 
 
-def reproduce(
-    out: Path | None = None, quick: bool = False, workers: int | None = None, progress: Progress | None = None
-) -> Reproduction:
-    """Measure what the theory speaks of; return tables, verdicts and pictures.
-
-    `out` keeps finished runs of the simulations; `progress` is called with (finished parts, all parts).
-    """
-    runs = 5 if quick else 20
-    report = progress or (lambda finished, total: None)
-    parts: list[Callable[[], tuple[str, pl.DataFrame]]] = [
-        lambda: ("theorem 1", theorem_1(runs, workers, out)),
-        lambda: ("lemma 2", lemma_2(100 if quick else 1000)),
-        lambda: ("lemma 3", lemma_3(runs)),
-        lambda: ("extreme needle", extreme_needle(runs, workers, out)),
-    ]
+def theory(protocol: Protocol) -> Reproduction:
+    """Measure what the theory speaks of; return tables, verdicts and pictures. Progress is of parts."""
+    runs, alone = 5 if protocol.quick else 20, dataclasses.replace(protocol, progress=lambda finished, total: None)
+    parts: dict[str, Callable[[], pl.DataFrame]] = {
+        "theorem 1": lambda: theorem_1(alone, runs),
+        "lemma 2": lambda: lemma_2(100 if protocol.quick else 1000),
+        "lemma 3": lambda: lemma_3(runs),
+        "extreme needle": lambda: extreme_needle(alone, runs),
+    }
     tables: dict[str, pl.DataFrame] = {}
-    for number, part in enumerate(parts):
-        report(number, len(parts))
-        name, tables[name] = part()
-    report(len(parts), len(parts))
+    for number, (name, part) in enumerate(parts.items()):
+        protocol.progress(number, len(parts))
+        tables[name] = part()
+    protocol.progress(len(parts), len(parts))
     exponents = growth_exponents(tables["extreme needle"])
-    return Reproduction(tables, _claims(tables, exponents), {
-        "theorem1": bounds_chart(tables["theorem 1"]),
-        "extreme_needle": extreme_needle_chart(tables["extreme needle"], exponents),
-    })  # fmt: skip
+    needles = extreme_needle_chart(tables["extreme needle"], exponents)
+    charts = {"theorem1": bounds_chart(tables["theorem 1"]), "extreme_needle": needles}
+    return Reproduction(tables, _claims(tables, exponents), charts)
 
 
-def theorem_1(runs: int, workers: int | None, out: Path | None) -> pl.DataFrame:
+def theorem_1(protocol: Protocol, runs: int) -> pl.DataFrame:
     """Measured regret of Rank1ElimKL, its lower bound and Theorem 1's upper bound, on a grid of problems."""
     problems = [
         *(needle(size, size, p=p, gap=gap) for size in (4, 16) for p, gap in ((0.25, 0.5), (0.7, 0.2), (0.0, 0.5))),
         *(random_problem(8, 12, seed=seed) for seed in range(3)),
     ]
     horizon = 100_000_000  # long enough for the bound to say more than "at most everything"
-    study = simulate(
-        problems, "rank1elim-kl", horizon=horizon, runs=runs, seed=SEED, workers=workers, checkpoints=10,
-        out=None if out is None else out / "theorem-1", on_stop="raise",
-    )  # fmt: skip
+    (study,) = protocol.play([Played(problems, ["rank1elim-kl"], horizon, "theorem-1")], runs, SEED, checkpoints=10)
     bounds = pl.DataFrame(
         {
             "problem": [problem.name for problem in problems],
@@ -80,48 +81,39 @@ def lemma_2(runs: int) -> pl.DataFrame:
     """How often a stage's intervals miss (event 1), against the paper's bound 6 e (K + L) / (n log n) a stage."""
     rows = []
     for problem in (needle(2, 2), needle(4, 4, p=0.7, gap=0.2)):
-        for horizon in (1_000, 10_000, 100_000):
-            for c in (0.0, 3.0):
-                logs = [play_stages(problem, Rank1ElimKL(horizon, c), SEED, run) for run in range(runs)]
-                stages = sum(log.stages for log in logs)
-                misses = sum(log.misses for log in logs)
-                bound = 6 * math.e * (problem.n_rows + problem.n_cols) / (horizon * math.log(horizon))
-                rows.append({
-                    "problem": problem.name, "horizon": horizon, "c": c, "stages": stages, "misses": misses,
-                    "miss_rate": misses / stages if stages else None, "bound": min(1.0, bound),
-                })  # fmt: skip
-    return pl.DataFrame(rows)
+        for horizon, c in itertools.product((1_000, 10_000, 100_000), (0.0, 3.0)):
+            logs = [play_stages(problem, Rank1ElimKL(horizon, c), SEED, run) for run in range(runs)]
+            stages, misses = sum(log.stages for log in logs), sum(log.misses for log in logs)
+            bound = 6 * math.e * sum(problem.shape) / (horizon * math.log(horizon))
+            rows.append(
+                (problem.name, horizon, c, stages, misses, misses / stages if stages else None, min(1.0, bound))
+            )
+    return pl.DataFrame(rows, ["problem", "horizon", "c", "stages", "misses", "miss_rate", "bound"], orient="row")
 
 
 def lemma_3(runs: int) -> pl.DataFrame:
     """Stage at whose end a level was eliminated, against the stage Lemma 3 promises, on benign problems."""
-    table = []
+    rows = []
     steps = RankOne([0.8, 0.6, 0.4, 0.2], [0.9, 0.5, 0.1], name="steps:4x3")
     for problem in (needle(8, 8), needle(8, 8, p=0.7, gap=0.2), steps):
         logs = [play_stages(problem, Rank1ElimKL(2_000_000), SEED, run) for run in range(runs)]
         for side, gaps in (("row", problem.row_gaps), ("column", problem.col_gaps)):
-            for gap in np.unique(gaps[gaps > 0].round(12)):
-                levels = np.flatnonzero(np.isclose(gaps, gap))
-                stages = [log.eliminated[side].get(int(level)) for log in logs for level in levels]
+            for gap in np.unique(gaps[gaps > 0].round(12)).tolist():
+                levels = np.flatnonzero(np.isclose(gaps, gap)).tolist()
+                stages = [log.eliminated[side].get(level) for log in logs for level in levels]
                 seen = [stage for stage in stages if stage is not None]
-                table.append({
-                    "problem": problem.name, "side": side, "gap": float(gap),
-                    "promised_stage": promised_stage(problem, gap),
-                    "mean_stage": float(np.mean(seen)) if seen else None, "latest_stage": max(seen, default=None),
-                    "never": len(stages) - len(seen),
-                })  # fmt: skip
-    return pl.DataFrame(table)
+                mean = float(np.mean(seen)) if seen else None
+                promised, never = promised_stage(problem, gap), len(stages) - len(seen)
+                rows.append((problem.name, side, gap, promised, mean, max(seen, default=None), never))
+    columns = ["problem", "side", "gap", "promised_stage", "mean_stage", "latest_stage", "never"]
+    return pl.DataFrame(rows, columns, orient="row", infer_schema_length=None)
 
 
-def extreme_needle(
-    runs: int, workers: int | None, out: Path | None, sizes: Sequence[int] = (2, 3, 4, 6, 8, 12)
-) -> pl.DataFrame:
+def extreme_needle(protocol: Protocol, runs: int, sizes: Sequence[int] = (2, 3, 4, 6, 8, 12)) -> pl.DataFrame:
     """Regret against K on the needle with p = 0 (section 1: K^2 log n for Rank1ElimKL, K^3 log n for Rank1Elim)."""
     problems = [needle(size, size, p=0.0, gap=0.5) for size in sizes]
-    study = simulate(
-        problems, ["rank1elim-kl", "rank1elim", "ucb1"], horizon=10_000_000, runs=runs, seed=SEED, workers=workers,
-        checkpoints=10, out=None if out is None else out / "extreme-needle", on_stop="raise",
-    )  # fmt: skip
+    wanted = Played(problems, ["rank1elim-kl", "rank1elim", "ucb1"], 10_000_000, "extreme-needle")
+    (study,) = protocol.play([wanted], runs, SEED, checkpoints=10)
     sized = pl.DataFrame(
         {
             "problem": [problem.name for problem in problems],
@@ -149,9 +141,13 @@ def growth_exponents(table: pl.DataFrame) -> dict[str, PowerLaw]:
 def extreme_needle_chart(table: pl.DataFrame, exponents: Mapping[str, PowerLaw]) -> Chart:
     """Draw regret against K, with the exponents and the K^2 that the paper promises Rank1ElimKL."""
     points = table.select(
-        "regret_mean", "regret_se", pl.col("policy").alias("policy_text"), pl.col("size").alias("K = L"),
-        panel=pl.lit(""), cut_off=pl.col("share_of_most") >= CUT_OFF,
-    )  # fmt: skip
+        "regret_mean",
+        "regret_se",
+        pl.col("policy").alias("policy_text"),
+        pl.col("size").alias("K = L"),
+        panel=pl.lit(""),
+        cut_off=pl.col("share_of_most") >= CUT_OFF,
+    )
     fitted = pl.DataFrame(
         [{"panel": "", "policy": policy, "exponent": law.exponent, "se": law.se} for policy, law in exponents.items()]
     )
@@ -163,26 +159,17 @@ def _claims(tables: dict[str, pl.DataFrame], exponents: Mapping[str, PowerLaw]) 
     telling = theorem.filter(pl.col("upper_bound") < pl.col("most_regret"))["bound_over_regret"].to_list()
     ours, theirs = exponents["rank1elim-kl"].exponent, exponents["rank1elim"].exponent
     late = stages.filter((pl.col("never") > 0) | (pl.col("latest_stage") > pl.col("promised_stage")))
+    bounded = f"the bound is {min(telling):.0f} to {max(telling):.0f} times the regret, on the {len(telling)} of "
+    bounded += f"{theorem.height} problems where it is below the largest regret possible"
+    in_time = f"{stages.height - late.height} of {stages.height} gaps in time"
+    needle_claim = "extreme needle: {} grows as K^{} ({} to {})"
     return [
-        Claim(
-            "Theorem 1 bounds the regret", AS_PRINTED,
-            f"the bound is {min(telling):.0f} to {max(telling):.0f} times the regret, on the {len(telling)} of "
-            f"{theorem.height} problems where it is below the largest regret possible", min(telling) >= 1,
-        ),
+        Claim("Theorem 1 bounds the regret", AS_PRINTED, bounded, min(telling) >= 1),
         *(_lemma_2_claim(events.filter(pl.col("c") == c), c) for c in (3.0, 0.0)),
-        Claim(
-            "Lemma 3: eliminated by the promised stage", AS_PRINTED,
-            f"{stages.height - late.height} of {stages.height} gaps in time", late.height == 0,
-        ),
-        Claim(
-            "extreme needle: Rank1ElimKL grows as K^2 (1.5 to 2.5)", AS_PRINTED,
-            f"as K^{ours:.2f}", abs(ours - 2) < 0.5,
-        ),
-        Claim(
-            "extreme needle: Rank1Elim grows as K^3 (2.5 to 3.5)", "AISTATS 2017",
-            f"as K^{theirs:.2f}", abs(theirs - 3) < 0.5,
-        ),
-    ]  # fmt: skip
+        Claim("Lemma 3: eliminated by the promised stage", AS_PRINTED, in_time, late.height == 0),
+        Claim.within(needle_claim.format("Rank1ElimKL", 2, 1.5, 2.5), AS_PRINTED, "as K to the", [ours], 1.5, 2.5),
+        Claim.within(needle_claim.format("Rank1Elim", 3, 2.5, 3.5), "AISTATS 2017", "as K to the", [theirs], 2.5, 3.5),
+    ]
 
 
 def _lemma_2_claim(events: pl.DataFrame, c: float) -> Claim:
@@ -200,3 +187,82 @@ def at_least(count: int, stages: int, rate: float) -> float:
     """Return the chance that `count` stages or more miss if each does at this rate."""
     below = sum(math.comb(stages, k) * rate**k * (1.0 - rate) ** (stages - k) for k in range(count))
     return max(0.0, 1.0 - below)
+
+
+@dataclasses.dataclass
+class StageLog:
+    """What happened in one run."""
+
+    stages: int = 0
+    misses: int = 0  # stages and sides in which some interval missed its conditional mean
+    # By side ("row" or "column"): the level and the stage at whose end it was eliminated.
+    eliminated: dict[str, dict[int, int]] = dataclasses.field(default_factory=lambda: {"row": {}, "column": {}})
+
+
+def finish_stage(state: Any, world: Any, limit: int, rng: Any, scratch: Any) -> int:
+    """Play until every outcome of the current stage is in, or `limit` decisions; return the decisions played."""
+    steps = 0
+    while steps < limit and (steps == 0 or state.counters[SWEEP_TO_GO] > 0 or state.counters[SWEEP_OPEN] > 0):
+        tag = decide(state, scratch.context, rng, scratch.shown)
+        if settled(state):  # one pair is left: no stage will end again
+            return limit
+        respond(world, scratch.shown, scratch.outcome, rng)
+        learn(state, scratch.shown, tag, scratch.outcome)
+        steps += 1
+    return steps
+
+
+def play_stages(problem: RankOne, policy: Rank1ElimKL, seed: int, run: int) -> StageLog:
+    """Play one run up to its horizon and return what each stage did."""
+    horizon = policy.horizon or 0
+    state = policy.start(problem.n_rows, problem.n_cols)
+    rng = generator(seed, "stages", problem.digest, policy.label, run)
+    play, scratch = compiled(finish_stage, type(policy).__module__), Scratch.new(problem.layout)
+    clock, log, sides = state.counters, StageLog(), _Sides(problem)
+    while horizon > 0 and state.left.sum() > 2:
+        remaining = _remaining(state)
+        stage_before = int(clock[SWEEP_STAGE])
+        horizon -= play(state, problem.start(), horizon, rng, scratch)
+        if clock[SWEEP_STAGE] > stage_before:  # the first decision of this call closed the stage before
+            for level in remaining - _remaining(state):
+                side, own = ("row", level) if level < problem.n_rows else ("column", level - problem.n_rows)
+                log.eliminated[side][own] = stage_before
+        if clock[SWEEP_TO_GO] > 0:  # the horizon came first
+            break
+        log.misses += sides.misses(state)
+        log.stages += 1
+    return log
+
+
+class _Sides:
+    """Conditional means of Lemma 2: c_l u_i, where c_l averages the partners of all stages so far."""
+
+    def __init__(self, problem: RankOne) -> None:
+        self._means = np.concatenate([problem.rows, problem.cols])
+        self._weighted = np.zeros(2)  # sum over stages of sweeps times the mean partner, for rows and for columns
+        self._sweeps = 0
+
+    def misses(self, state: Any) -> int:
+        """Number of sides (0, 1 or 2) on which an interval misses its conditional mean at the end of this stage."""
+        n_rows, sweeps = int(state.sizes[0]), int(state.pulls[state.remaining[0]])
+        partners = self._means[state.defeated_by]
+        self._weighted += (sweeps - self._sweeps) * np.array([partners[n_rows:].mean(), partners[:n_rows].mean()])
+        self._sweeps = sweeps
+        missed = set()
+        for level in _remaining(state):
+            side = int(level >= n_rows)
+            mean = self._weighted[side] / sweeps * self._means[level]
+            estimate, radius = state.clicks[level] / sweeps, state.constants[SWEEP_CONFIDENCE] / sweeps
+            if not kl_lower(estimate, radius) <= mean <= kl_upper(estimate, radius):
+                missed.add(side)
+        return len(missed)
+
+
+def promised_stage(problem: RankOne, gap: float) -> int:
+    """Return the stage by whose end Lemma 3 promises elimination: the first m with 2^-m < sqrt(mu gamma) gap."""
+    return math.floor(-math.log2(math.sqrt(problem.mu * problem.gamma) * gap)) + 1
+
+
+def _remaining(state: Any) -> set[int]:
+    levels = np.arange(len(state.defeated_by))
+    return set(levels[state.defeated_by == levels].tolist())

@@ -128,9 +128,9 @@ class DayVariance:
         used = np.add.reduceat(contrast != 0.0, self._design.starts[:-1]) > 0
         return min(each.freedom for each, own in zip(self.scatter, used, strict=True) if own)
 
-    def of_combination(self, place: int) -> Dispersion:
+    def of_combination(self, cell: int) -> Dispersion:
         """How much the clicks of a combination scatter around its own rate on an average day."""
-        own = self._slices.cell == place
+        own = self._slices.cell == cell
         expected = float(self._expected[own].sum())
         days = self._share - self._by_day(self._expected * own) / expected
         levels = -self._inverse @ (self._part @ days)
@@ -165,11 +165,11 @@ class DayVariance:
         """Estimate what levels of each factor do on their own; factors with few days to tell it by share one."""
         numbers = self._expected, self._slices.clicked - self._expected, self._expected * (1.0 - self._chance)
         sums = [self._by_level(each) for each in numbers]
-        found = [_Distances.of(*(each[begin:end] for each in sums)) for begin, end in pairwise(self._design.starts)]
+        by_factor = [_Distances.of(*(each[begin:end] for each in sums)) for begin, end in pairwise(self._design.starts)]
         together = _Distances(
-            np.concatenate([each.table for each in found], axis=1), sum(each.freedom for each in found)
+            np.concatenate([each.table for each in by_factor], axis=1), sum(each.freedom for each in by_factor)
         )
-        return [(each if each.freedom >= LEAST_REPEATS else together).scatter() for each in found]
+        return [(each if each.freedom >= LEAST_REPEATS else together).scatter() for each in by_factor]
 
     def _meat(self) -> Floats:
         """What scatter of levels adds to the covariance of the scores."""
@@ -221,7 +221,6 @@ class _Distances(NamedTuple):
 
 
 def _bordered(inner: Floats, corner: float) -> Floats:
-    size = len(inner)
-    found = np.zeros((size + 1, size + 1))
-    found[:size, :size], found[size, size] = inner, corner
-    return found
+    result = np.pad(inner, (0, 1))
+    result[-1, -1] = corner
+    return result

@@ -65,8 +65,8 @@ class Intervals:
 
     def comparable(self, contrast: Floats) -> bool:
         """Whether the cells that were shown tell the contrast at all."""
-        told = contrast if self.by_day is None else self.by_day.reduced(contrast)[:-1]
-        return bool(np.abs(told @ self._null).max(initial=0.0) < 1e-6)
+        levels = contrast if self.by_day is None else self.by_day.reduced(contrast)[:-1]
+        return bool(np.abs(levels @ self._null).max(initial=0.0) < 1e-6)
 
     def _dispersion(self, contrast: Floats) -> float:
         """How many times as large as the design says the variance of a contrast is."""
@@ -75,23 +75,23 @@ class Intervals:
         plain = float(contrast @ self._inverse @ contrast)
         return self.by_day.variance(contrast) / plain if plain > 0.0 else self.dispersion.value
 
-    def of_combination(self, place: int) -> Dispersion:
+    def of_combination(self, cell: int) -> Dispersion:
         """How much the clicks of a combination scatter around its own rate."""
-        return self.dispersion if self.by_day is None else self.by_day.of_combination(place)
+        return self.dispersion if self.by_day is None else self.by_day.of_combination(cell)
 
     def groups(self, factor: int) -> list[list[int]]:
         """Return the levels of a factor in groups that can be compared within, and not with one another."""
         start, size = int(self.design.starts[factor]), self.design.sizes[factor]
-        found: list[list[int]] = []
-        for place in range(size):
-            own = self._null[start + place]
-            alike = (group for group in found if np.abs(self._null[start + group[0]] - own).max(initial=0.0) < 1e-6)
+        groups: list[list[int]] = []
+        for level in range(size):
+            own = self._null[start + level]
+            alike = (group for group in groups if np.abs(self._null[start + group[0]] - own).max(initial=0.0) < 1e-6)
             group = next(alike, None)
             if group is None:
-                found.append([place])
+                groups.append([level])
             else:
-                group.append(place)
-        return found
+                group.append(level)
+        return groups
 
     def quantile(self, contrast: Floats, doubt: float) -> float:
         """Return how many standard errors a one-sided bound is away that is missed with probability `doubt`."""
@@ -221,11 +221,11 @@ class _Path:
             low, below, step = high, above, 2.0 * step
         for _ in range(_SEARCHES):
             middle = low - below * (high - low) / (above - below)
-            found = self.root_at(middle) - wanted
-            if abs(found) < _NEAR:
+            beyond = self.root_at(middle) - wanted
+            if abs(beyond) < _NEAR:
                 return self.contrast_at(middle)
-            if found < 0.0:
-                low, below, above = middle, found, above / 2.0
+            if beyond < 0.0:
+                low, below, above = middle, beyond, above / 2.0
             else:
-                high, above, below = middle, found, below / 2.0
+                high, above, below = middle, beyond, below / 2.0
         return self.contrast_at(high)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -35,19 +34,6 @@ _FEW = 30  # decisions whose weights average more than 1 by chance alone
 _FAR, _SLIGHT = 4.0, 0.1  # standard errors, and the part of the decisions, by which probabilities have to be off
 
 
-@dataclasses.dataclass(frozen=True)
-class Reading:
-    """Decisions that can be used, numbered and weighed, and what was found on the way."""
-
-    logged: Logged
-    rows: int  # of the table, used or not
-    unsupported: float  # share of the target that the log does not have
-    without_chance: int
-    assumed: str  # "uniform" or "estimated" where the log has no probabilities, else empty
-    changing: bool  # whether one combination had several probabilities
-    misfit: str  # what speaks against the probabilities themselves, in words; empty: nothing does
-
-
 def table_of(log: Any) -> pl.DataFrame:
     """Return a file, a dataframe or the decisions of an experiment as a table."""
     if isinstance(log, Experiment):
@@ -55,21 +41,19 @@ def table_of(log: Any) -> pl.DataFrame:
     return read_table(log) if isinstance(log, str | os.PathLike) else to_polars(known_frame(log))
 
 
-def factors_of(table: pl.DataFrame) -> list[str]:
-    """Return the columns of the factors of an export; of any other table none are known."""
-    columns = table.columns
-    if not {"learned", "number", "filler"} <= set(columns):
-        return []
-    return columns[columns.index("number") + 1 : columns.index("filler")]
+def factors_of(table: pl.DataFrame, factors: Sequence[str] | str) -> list[str]:
+    """Return the columns of the factors: those named, else those of an export; of any other table none are known."""
+    named = [factors] if isinstance(factors, str) else list(factors)
+    if named or not {"learned", "number", "filler"} <= set(table.columns):
+        return named
+    return table.columns[table.columns.index("number") + 1 : table.columns.index("filler")]
 
 
-@dataclasses.dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """Decisions that can be used, in the order of time: a column for each factor, `reward` and `chance`."""
 
     table: pl.DataFrame
     without_chance: int
-    assumed: str
     rounded: bool  # whether outcomes are clicks that rewards of an experiment were rounded to
 
 
@@ -87,25 +71,24 @@ def usable_rows(
     `assumed`: empty, or what probabilities are taken for where the log has none: "uniform" over the combinations in it,
     or "estimated" as their shares of the log.
     """
-    outcome = clicked or found_column(table, OUTCOMES, "the outcome", "clicked")
+    outcome = clicked or find_column(table, OUTCOMES, "the outcome", "clicked")
     probability = None
     if not assumed:
-        probability = chance or found_column(table, CHANCES, "the probability of a decision", "chance")
-    check_columns(table, [*names, *more, outcome, *([probability] if probability else []), *([time] if time else [])])
+        probability = chance or find_column(table, CHANCES, "the probability of a decision", "chance")
+    check_columns(table, [*names, *more, *filter(None, (outcome, probability, time))])
     exported = "learned" in table.columns  # what `rankone export` wrote: outcomes that do not count are in it, too
     rows = _in_time(table, time, exported)
     if exported:
         rows = rows.filter(number_column(table, "learned").eq(1.0).fill_null(value=False))
-    numbers = [number_column(table, outcome).alias("reward")]
-    numbers += [number_column(table, probability).alias("chance")] if probability else []
-    rows = rows.select(*(pl.col(name).cast(pl.String) for name in names), *numbers, *more)
-    rows = rows.drop_nulls([*names, "reward", *([] if exported or not probability else ["chance"])])
+    numbers = {"reward": outcome} | ({"chance": probability} if probability else {})
+    columns = {name: number_column(table, column) for name, column in numbers.items()}
+    rows = rows.select(*(pl.col(name).cast(pl.String) for name in names), *more, **columns)
+    rows = rows.drop_nulls([*names, *(["reward"] if exported else numbers)])
     without_chance = rows["chance"].null_count() if probability else 0
     if exported and 0 < without_chance == rows.height:
-        raise InputError(
-            "decisions with a probability", "none in this export: its policy says none, or it has too many levels",
-            "run the experiment with a policy that says them, such as thompson",
-        )  # fmt: skip
+        got = "none in this export: its policy says none, or it has too many levels"
+        do = "run the experiment with a policy that says them, such as thompson"
+        raise InputError("decisions with a probability", got, do)
     if rows.is_empty():
         raise InputError("decisions with outcome and probability", "none", "check the columns, or say uniform")
     check_outcomes(rows["reward"])
@@ -116,15 +99,7 @@ def usable_rows(
     check_probabilities(rows["chance"])
     rewards = number_column(table, "reward").is_not_null() if exported and "reward" in table.columns else pl.lit(False)
     rounded = outcome == "clicked" and bool(table.select(rewards.any()).item())
-    return Rows(rows, without_chance, assumed, rounded)
-
-
-def read_decisions(rows: Rows, wanted: pl.DataFrame, names: Sequence[str], read: int) -> Reading:
-    """Number decisions and weigh them for a target; `read` is how many rows the log had."""
-    logged, unsupported = _logged(rows.table, wanted, names)
-    check_average(logged.weight, 1.0 - unsupported, listed(names))
-    changing, misfit = _changing(rows.table, logged), _misfit(rows.table, logged, names)
-    return Reading(logged, read, unsupported, rows.without_chance, rows.assumed, changing, misfit)
+    return Rows(rows, without_chance, rounded)
 
 
 def assumption(uniform: bool, estimated: bool) -> str:
@@ -154,8 +129,8 @@ def check_probabilities(chance: pl.Series) -> None:
 
 
 def _range(numbers: pl.Series) -> str:
-    found = numbers.drop_nulls().to_numpy()
-    return f"{found.min():g} to {found.max():g}"
+    known = numbers.drop_nulls().to_numpy()
+    return f"{known.min():g} to {known.max():g}"
 
 
 def _in_time(table: pl.DataFrame, time: str | None, exported: bool) -> pl.DataFrame:
@@ -172,14 +147,14 @@ def _in_time(table: pl.DataFrame, time: str | None, exported: bool) -> pl.DataFr
     return table.sort(column, maintain_order=True)
 
 
-def _changing(rows: pl.DataFrame, logged: Logged) -> bool:
+def is_changing(rows: pl.DataFrame, logged: Logged) -> bool:
     """Whether the same combination was shown with different probabilities, as a policy does that learns."""
     chance = rows.select("chance", action=logged.action).drop_nulls().group_by("action")
-    apart = chance.agg((pl.col("chance").max() > pl.col("chance").min() * (1.0 + 1e-6)).alias("apart"))["apart"]
-    return bool(apart.any())
+    apart = pl.col("chance").max() > pl.col("chance").min() * (1.0 + 1e-6)
+    return bool(chance.agg(apart=apart)["apart"].any())
 
 
-def _misfit(rows: pl.DataFrame, logged: Logged, names: Sequence[str]) -> str:
+def misfit(rows: pl.DataFrame, logged: Logged, names: Sequence[str]) -> str:
     """Say which combination was shown more often than its probabilities explain.
 
     The inverse probabilities of a combination, summed over the decisions that show it, are on average the decisions at
@@ -203,10 +178,9 @@ def check_average(weight: Floats, expected: float, of: str) -> None:
         return
     average, error = float(weight.mean()), float(weight.std() / np.sqrt(len(weight)))
     if average - expected > max(6.0 * error, 0.2):
-        raise InputError(
-            f"weights of {expected:.2g} on average, as probabilities of {of} together would give", f"{average:.3g}",
-            "name every factor that the probability is of, and check the columns of probabilities",
-        )  # fmt: skip
+        wanted = f"weights of {expected:.2g} on average, as probabilities of {of} together would give"
+        do = "name every factor that the probability is of, and check the columns of probabilities"
+        raise InputError(wanted, f"{average:.3g}", do)
 
 
 def named_levels(text: str, what: str) -> dict[str, str]:
@@ -236,9 +210,8 @@ def read_target(target: Any) -> pl.DataFrame:
         raise InputError(expected, type(target).__name__, "try {'headline': 'A'}") from None
     if "probability" not in table.columns:
         raise InputError("a column 'probability' in the target", f"the columns {', '.join(table.columns)}", "add it")
-    table = table.with_columns(
-        pl.exclude("probability").cast(pl.String), probability=number_column(table, "probability")
-    )
+    probability = number_column(table, "probability")
+    table = table.with_columns(pl.exclude("probability").cast(pl.String), probability=probability)
     check_target(table["probability"], "probabilities of the target")
     return table
 
@@ -254,38 +227,46 @@ def check_target(probability: pl.Series, what: str) -> None:
         raise InputError(f"{what} of 0 or more", _range(probability), "check them")
 
 
-def _logged(rows: pl.DataFrame, wanted: pl.DataFrame, names: Sequence[str]) -> tuple[Logged, float]:
-    """Number combinations and weigh decisions; also the share of the target that the log does not have."""
-    missing = [name for name in wanted.columns if name != "probability" and name not in names]
-    if missing:
-        raise InputError(
-            f"the factors {', '.join(names)} in the target", ", ".join(missing), "name them in factors, too"
-        )
-    keys = [name for name in names if name in wanted.columns]
+def read_decisions(rows: pl.DataFrame, wanted: pl.DataFrame, names: Sequence[str]) -> Logged:
+    """Number combinations and weigh decisions for a target."""
+    keys = factors_in(wanted)
+    if missing := [name for name in keys if name not in names]:
+        expected = f"the factors {', '.join(names)} in the target"
+        raise InputError(expected, ", ".join(missing), "name them in factors, too")
+    if wanted.height == 1:
+        _check_levels(rows, wanted, keys)
     target = wanted.group_by(keys).agg(pl.col("probability").sum())
-    combinations = pl.concat([rows.select(names), _whole(target, rows, names)]).unique(maintain_order=True)
-    levels = {name: combinations[name].unique().sort().to_list() for name in names}
-    places = np.column_stack(
-        [combinations[name].replace_strict(levels[name], list(range(len(levels[name])))).to_numpy() for name in names]
-    ).astype(np.int64)
+    # Combinations of the target that do not name every factor exist only as far as the log has them.
+    whole = target.select(names) if set(names) <= set(keys) else rows.select(names).head(0)
+    combinations = pl.concat([rows.select(names), whole]).unique(maintain_order=True)
+    levels = [combinations[name].unique().sort().to_list() for name in names]
+    cells = [combinations[name].replace_strict(own, range(len(own))) for name, own in zip(names, levels, strict=True)]
     numbered = combinations.with_row_index("number")
     action = rows.join(numbered, on=names, how="left", maintain_order="left")["number"].to_numpy().astype(np.int64)
     # Factors that the target does not name are chosen as in the log: in these shares, given the ones that it names.
     q = numbered.join(target, on=keys, how="left", maintain_order="left")["probability"].fill_null(0.0).to_numpy()
     seen = np.bincount(action, minlength=len(q)).astype(float)
-    named = numbered.select(pl.struct(keys).rank("dense").alias("group"))["group"].to_numpy().astype(np.int64) - 1
+    named = numbered.select(group=pl.struct(keys).rank("dense"))["group"].to_numpy().astype(np.int64) - 1
     inside, members = np.bincount(named, seen)[named], np.bincount(named)[named]
-    share = np.where(inside > 0.0, seen / np.maximum(inside, 1.0), 1.0 / members)
-    q = q * share
-    weight = q[action] / rows["chance"].fill_null(np.inf).to_numpy()  # decisions without a probability: weight 0
-    if wanted.height == 1:
-        _check_levels(rows, wanted, keys)
+    q = q * np.where(inside > 0.0, seen / np.maximum(inside, 1.0), 1.0 / members)
     never = target.filter(pl.any_horizontal(~pl.col(name).is_in(rows[name].unique().implode()) for name in keys))
-    log = Logged(
-        action, rows["reward"].to_numpy(), weight, q, places, tuple(len(each) for each in levels.values()),
+    logged = Logged(
+        action,
+        rows["reward"].to_numpy(),
+        weight=q[action] / rows["chance"].fill_null(np.inf).to_numpy(),  # decisions without a probability: weight 0
+        target=q,
+        cells=np.column_stack([column.to_numpy() for column in cells]).astype(np.int64),
+        sizes=tuple(map(len, levels)),
         unknown=float(never["probability"].sum()),
-    )  # fmt: skip
-    return log, max(0.0, round(1.0 - float(q[seen > 0].sum()), 9))
+        unsupported=max(0.0, round(1.0 - float(q[seen > 0].sum()), 9)),
+    )
+    check_average(logged.weight, 1.0 - logged.unsupported, listed(names))
+    return logged
+
+
+def factors_in(target: pl.DataFrame) -> list[str]:
+    """Return the factors that a target names."""
+    return [name for name in target.columns if name != "probability"]
 
 
 def _check_levels(rows: pl.DataFrame, wanted: pl.DataFrame, names: Sequence[str]) -> None:
@@ -294,28 +275,18 @@ def _check_levels(rows: pl.DataFrame, wanted: pl.DataFrame, names: Sequence[str]
         known = rows[name].unique().sort().to_list()
         if (level := wanted[name][0]) not in known:
             some = ", ".join(known[:10]) + (", ..." if len(known) > 10 else "")
-            raise InputError(
-                f"a level of {name} ({some}) in the target",
-                f"'{level}'",
-                did_you_mean(level, known, "name one of them"),
-            )
+            do = did_you_mean(level, known, "name one of them")
+            raise InputError(f"a level of {name} ({some}) in the target", f"'{level}'", do)
 
 
-def _whole(target: pl.DataFrame, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Combinations of the target that name every factor; others exist only as far as the log has them."""
-    if all(name in target.columns for name in names):
-        return target.select(names)
-    return rows.select(names).head(0)
-
-
-def told_target(target: Any, wanted: pl.DataFrame) -> str:
+def target_text(wanted: pl.DataFrame) -> str:
     """Name the target in words."""
     if wanted.height > 1:
         return f"{wanted.height:,} combinations with their probabilities"
-    return ", ".join(f"{name} {wanted[name][0]}" for name in wanted.columns if name != "probability")
+    return ", ".join(f"{name} {wanted[name][0]}" for name in factors_in(wanted))
 
 
-def found_column(table: pl.DataFrame, known: Sequence[str], what: str, argument: str) -> str:
+def find_column(table: pl.DataFrame, known: Sequence[str], what: str, argument: str) -> str:
     """Return the first known name that the table has a column of."""
     for name in known:
         if name in table.columns:

@@ -8,14 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.analysis.what_if.logged_decisions import (
-    assumption,
-    factors_of,
-    number_column,
-    read_target,
-    table_of,
-    usable_rows,
-)
+from rankone.analysis.what_if import logged_decisions as reading
 from rankone.errors import InputError
 from rankone.specs import amount
 from rankone.wording.numbers import percent
@@ -57,44 +50,48 @@ def to_obp(
     >>> feedback["action_dist"][0, :, 0].tolist()
     [1.0, 0.0]
     """
-    table = table_of(log)
-    names = [factors] if isinstance(factors, str) else list(factors)
-    names = names or factors_of(table)
+    table = reading.table_of(log)
+    names = reading.factors_of(table, factors)
     if not names:
         raise InputError("the factors of the log", f"the columns {', '.join(table.columns)}", "name them with factors")
-    context = [context] if isinstance(context, str) else list(context)
-    more = [*([position] if position else []), *context]
-    rows = usable_rows(table, names, clicked, chance, time, assumption(uniform, estimated), more).table
+    context, by_position = [context] if isinstance(context, str) else list(context), [position] if position else []
+    rows = reading.usable_rows(
+        table, names, clicked, chance, time, reading.assumption(uniform, estimated), [*by_position, *context]
+    ).table
     if position and rows.schema[position].is_float():
         rows = rows.with_columns(pl.col(position).fill_nan(None))
-    rows = rows.drop_nulls(["chance", *([position] if position else [])])
+    rows = rows.drop_nulls(["chance", *by_position])
     if rows.is_empty():
         raise InputError("decisions with a position and a probability", "none", "check the columns")
     combinations = rows.select(names).unique().sort(names).with_row_index("number")
     action = rows.join(combinations, on=names, how="left", maintain_order="left")["number"].to_numpy().astype(np.int64)
-    places = np.zeros(len(action), np.int64)
+    positions = np.zeros(len(action), np.int64)
     if position:
-        places = rows[position].rank("dense").to_numpy().astype(np.int64) - 1
-    levels = [combinations[name].to_dummies().to_numpy() for name in names]
-    known = _known_before(rows, context)
-    found: dict[str, Any] = {
-        "n_rounds": len(action), "n_left_out": table.height - len(action), "n_actions": combinations.height,
-        "action": action, "position": places,
-        "reward": rows["reward"].to_numpy(), "pscore": rows["chance"].to_numpy(),
-        "context": known,
-        "action_context": np.concatenate(levels, axis=1),
+        positions = rows[position].rank("dense").to_numpy().astype(np.int64) - 1
+    feedback: dict[str, Any] = {
+        "n_rounds": len(action),
+        "n_left_out": table.height - len(action),
+        "n_actions": combinations.height,
+        "action": action,
+        "position": positions,
+        "reward": rows["reward"].to_numpy(),
+        "pscore": rows["chance"].to_numpy(),
+        "context": _known_before(rows, context),
+        "action_context": np.concatenate([combinations[name].to_dummies().to_numpy() for name in names], axis=1),
         "action_names": combinations.select(names).rows(),
-    }  # fmt: skip
+    }
     if target is not None:
-        found["action_dist"] = _action_dist(read_target(target), combinations, names, len(action), places)
-    return found
+        q = _target_probabilities(reading.read_target(target), combinations, names)
+        # The same at every decision and position: one copy, seen from all of them.
+        feedback["action_dist"] = np.broadcast_to(q[None, :, None], (len(action), len(q), int(positions.max()) + 1))
+    return feedback
 
 
 def _known_before(rows: pl.DataFrame, context: Sequence[str]) -> Any:
     """Columns of numbers, or a single constant; the Pipeline has no place for a number that is missing."""
     if not context:
         return np.ones((rows.height, 1))
-    known = rows.select(number_column(rows, name).alias(name) for name in context)
+    known = rows.select(reading.number_column(rows, name).alias(name) for name in context)
     for name in context:
         if missing := known[name].null_count():
             got = f"{amount(missing, 'decision')} without one in '{name}'"
@@ -102,14 +99,13 @@ def _known_before(rows: pl.DataFrame, context: Sequence[str]) -> Any:
     return known.to_numpy()
 
 
-def _action_dist(wanted: pl.DataFrame, combinations: pl.DataFrame, names: list[str], rounds: int, places: Any) -> Any:
-    """Probabilities of a target that is the same at every decision and position; one copy, seen from all of them."""
-    if sorted(name for name in wanted.columns if name != "probability") != sorted(names):
-        got = ", ".join(name for name in wanted.columns if name != "probability")
-        raise InputError(f"a target that names all of {', '.join(names)}", got, "name a level of each")
+def _target_probabilities(wanted: pl.DataFrame, combinations: pl.DataFrame, names: list[str]) -> Any:
+    """Probabilities of a target, one of each combination."""
+    if sorted(reading.factors_in(wanted)) != sorted(names):
+        expected = f"a target that names all of {', '.join(names)}"
+        raise InputError(expected, ", ".join(reading.factors_in(wanted)), "name a level of each")
     q = combinations.join(wanted, on=names, how="left", maintain_order="left")["probability"].fill_null(0.0).to_numpy()
     if abs(q.sum() - 1.0) > 1e-6:
-        raise InputError(
-            "a target that the log shows", f"{percent(1.0 - q.sum(), 2)} that it never does", "leave that out"
-        )
-    return np.broadcast_to(q[None, :, None], (rounds, len(q), int(places.max(initial=0)) + 1))
+        got = f"{percent(1.0 - q.sum(), 2)} that it never does"
+        raise InputError("a target that the log shows", got, "leave that out")
+    return q

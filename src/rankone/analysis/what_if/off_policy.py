@@ -10,44 +10,76 @@ a with probability q(a). With w_t = q(a_t) / p_t and a model m(a) of the outcome
     dr           dm + mean of w (r - m(a_t))
     switch-dr    the same, without the decisions whose weight is above tau
     shrunk-dr    the same, with w replaced by w lambda / (w^2 + lambda)
-    adaptive     the scores of dr, m from earlier decisions, in a mean that keeps their spread (`adaptive_weights`)
+    adaptive     the scores of dr, m from earlier decisions, in a mean that keeps their spread (below)
 
 Horvitz, Thompson (1952); Li et al. (2011); Swaminathan, Joachims (2015); Dudik et al. (2011); Wang, Agarwal, Dudik
 (2017), switch; Su et al. (2020), shrinkage; Hadad et al. (2021), adaptive. m comes from other decisions than those that
 it corrects (cross-fitting). tau and lambda are those with the smallest estimated squared error: variance, and the bias
 that leaving out may cost.
+
+**A log that a policy made while it learned** (Hadad, Hirshberg, Zhan, Wager, Athey, PNAS 2021, sections 2 and 3).
+Decisions have doubly robust scores
+
+    G_t = sum over a of q(a) m_t(a) + w_t (r_t - m_t(a_t)),    w_t = q(a_t) / p_t(a_t),
+
+m_t fitted to earlier decisions only. Their spread grows as a policy stops showing what is asked for, so their mean is
+not normal even for long logs, and intervals around it are too narrow. The weighted mean sum h_t G_t / sum h_t is, if
+h_t is known before decision t and h_t G_t spreads alike throughout: h_t = E[w_t^2 | past]^(-1/2), which is
+sqrt(p_t(a)) for a target that always shows a (the "constant allocation rate" of the paper).
+
+E[w_t^2 | past] = sum over a of q(a)^2 / p_t(a) needs the probability of what was *not* shown, which logs do not keep.
+Any h_t that the past determines keeps the estimate free of bias, so 1 / p_t(a) is taken for what it was when a was last
+shown, plus the number of decisions since (the mean of a rate that had one event in 1 / p decisions and none in so many
+more); before a is shown for the first time, as if all combinations had been equally likely.
+
+**Whether click rates moved meanwhile.** A mean whose weights change with time, `adaptive`'s, is that of all decisions
+only if the click rates did not change. So the log is cut into stretches of time, short ones at first, where a policy
+learns most, and the outcomes of each are compared with what the combinations shown in it earned over the whole log: a
+chi-squared test, in whose spread those averages have their part. It is made of all decisions, which tells of the whole
+site, and of those alone that the target might have made, which tells of what is asked for.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
-from rankone.analysis.what_if.adaptive_weights import fitted_before, stabilising_weights
+from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.product_fit import Design
 from rankone.numerics.seeds import generator
+from rankone.numerics.student import student_quantile
 
 FOLDS = 5
+LEAST = 30.0  # effective decisions
+_COLUMNS = ("estimator", "value", "se", "low", "high", "effective")
+_FIRST = 32  # decisions without a model; it is fitted again whenever there are twice as many
+_CUTS = (0.125, 0.25, 0.5, 0.75)  # parts of the log
+_LEAST_CLICKS = 40.0  # below, no test
+_SIGN = 1.64  # standard errors: with two tests, rates that never moved are said to in about 1 of 10 logs
 
 
-@dataclasses.dataclass(frozen=True)
-class Logged:
+class Logged(NamedTuple):
     """Logged decisions by number, and what the target would do."""
 
     action: Ints  # (decisions,): number of the combination
     reward: Floats
     weight: Floats  # (decisions,): q(a_t) / p_t
     target: Floats  # (combinations,): q
-    places: Ints  # (combinations, factors): levels of each combination
+    cells: Ints  # (combinations, factors): levels of each combination
     sizes: tuple[int, ...]
     unknown: float = 0.0  # share of the target in levels that the log never shows
+    unsupported: float = 0.0  # share of the target that the log does not have
 
 
-@dataclasses.dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """One estimate, its standard error and how many of the target's own decisions it is worth; NaN: there is none."""
 
     estimator: str
@@ -145,17 +177,9 @@ def _product(log: Logged, shown: Floats, clicked: Floats) -> Floats:
     if not clicked.sum():
         return np.zeros(len(shown))
     seen = shown > 0.0
-    design = Design.of(log.places[seen], log.sizes, shown[seen], clicked[seen])
-    x = design.maximise().x[log.places + design.starts[:-1]].sum(axis=1)
+    design = Design.of(log.cells[seen], log.sizes, shown[seen], clicked[seen])
+    x = design.maximise().x[log.cells + design.starts[:-1]].sum(axis=1)
     return np.minimum(np.exp(x), 1.0)
-
-
-def _caps(w: Floats) -> Floats:
-    """Weights to try as the largest: quantiles, and none left out."""
-    positive = w[w > 0.0]
-    if not len(positive):
-        return np.ones(1)
-    return np.unique(np.append(np.quantile(positive, [0.5, 0.75, 0.9, 0.95, 0.99]), positive.max()))
 
 
 def _chosen(
@@ -163,7 +187,8 @@ def _chosen(
 ) -> Estimate:
     """Take the weights with the smallest squared error: variance, and squared, what they leave out of w."""
     n, best, chosen, least = len(w), w, np.inf, np.inf
-    for cap in [*_caps(w).tolist(), np.inf]:
+    caps = np.quantile(w[w > 0.0], [0.5, 0.75, 0.9, 0.95, 0.99, 1.0]) if w.any() else np.ones(1)
+    for cap in [*np.unique(caps).tolist(), np.inf]:  # none left out, at last
         each = capped(cap) if np.isfinite(cap) else w
         scores = by_model + each * residual
         bias = float(((w - each) * residual).mean())
@@ -172,3 +197,137 @@ def _chosen(
         if error < least:
             best, chosen, least = each, cap, error
     return Estimate(name, float((by_model + best * residual).mean()), np.nan, worth, chosen)
+
+
+def stabilising_weights(action: Ints, weight: Floats, target: Floats) -> Floats:
+    """Return h_t: what decisions before t say about E[w_t^2 | past], to the power -1/2.
+
+    >>> action, target = np.array([0, 1, 0, 0]), np.array([1.0, 0.0])
+    >>> (stabilising_weights(action, np.array([2.0, 0.0, 4.0, 4.0]), target) ** -2).round(9).tolist()
+    [2.0, 2.0, 3.0, 4.0]
+    """
+    # The term of a is q^2 (t + c), c = 1 / p - s - 1 since it was shown at s; at first c is the number of combinations.
+    squares = target * target
+    shown = np.flatnonzero(weight > 0.0)
+    own = action[shown]
+    now = target[own] * weight[shown] - squares[own] * (shown + 1.0)
+    order = np.argsort(own, kind="stable")
+    before = squares[own] * float(len(target))
+    same = own[order][1:] == own[order][:-1]
+    before[order[1:][same]] = now[order[:-1][same]]
+    steps = np.zeros(len(action) + 1)
+    steps[shown + 1] = now - before
+    spread = squares.sum() * (np.arange(len(action)) + len(target)) + np.cumsum(steps)[:-1]
+    weights: Floats = 1.0 / np.sqrt(spread)
+    return weights
+
+
+def fitted_before(
+    action: Ints, reward: Floats, target: Floats, fit: Callable[[Floats, Floats], Floats]
+) -> tuple[Floats, Floats]:
+    """Return for each decision m(a_t) and the target's mean by m, where m knows earlier decisions only.
+
+    `fit` makes of how often each combination was shown and clicked the click rates of all.
+    """
+    size, decisions = len(target), len(reward)
+    ends = [0, *(_FIRST << double for double in range(64) if _FIRST << double < decisions), decisions]
+    model, mean = np.zeros(decisions), np.zeros(decisions)
+    shown, clicked = np.zeros(size), np.zeros(size)
+    for first, end in pairwise(ends):
+        some = slice(first, end)
+        if first:
+            rates = fit(shown, clicked)
+            model[some], mean[some] = rates[action[some]], float(target @ rates)
+        shown += np.bincount(action[some], minlength=size)
+        clicked += np.bincount(action[some], reward[some], minlength=size)
+    return model, mean
+
+
+def rates_moved(action: Ints, reward: Floats, weight: Floats) -> bool:
+    """Say whether the log shows that click rates moved, those of the site or those of what the target shows.
+
+    >>> halves = np.repeat([0.1, 0.4], 500)
+    >>> clicked = (np.arange(1_000) % 10 < 10 * halves).astype(float)
+    >>> rates_moved(np.zeros(1_000, np.int64), clicked, np.ones(1_000))
+    True
+    """
+    asked = weight > 0.0
+    return _moved(action, reward) or (not asked.all() and _moved(action[asked], reward[asked]))
+
+
+def _moved(action: Ints, reward: Floats) -> bool:
+    if reward.sum() < _LEAST_CLICKS:
+        return False
+    size, stretches = int(action.max()) + 1, len(_CUTS) + 1
+    stretch = np.searchsorted(np.array(_CUTS) * len(action), np.arange(len(action)), side="right")
+    shown = np.bincount(action * stretches + stretch, minlength=size * stretches).reshape(size, stretches).astype(float)
+    total = shown.sum(axis=1)
+    mean = np.bincount(action, reward, size) / np.maximum(total, 1.0)
+    apart = reward - mean[action]
+    spread = np.bincount(action, apart * apart, size) / np.maximum(total - 1.0, 1.0)
+    sums = np.bincount(stretch, apart, stretches)
+    shares = shown / np.maximum(total, 1.0)[:, None]
+    covariance = np.diag(spread @ shown) - (spread[:, None] * shown).T @ shares
+    freedom = int(np.linalg.matrix_rank(covariance, hermitian=True))
+    if not freedom:
+        return False
+    distance = float(sums @ np.linalg.pinv(covariance, rcond=1e-9, hermitian=True) @ sums)
+    part = 2.0 / (9.0 * freedom)  # Wilson, Hilferty (1931): the cube root of chi-squared is nearly normal
+    return (max(distance, 0.0) / freedom) ** (1.0 / 3.0) - (1.0 - part) > _SIGN * math.sqrt(part)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Estimated(Shown):
+    """Estimates of what a target would have earned, and whether the log can say."""
+
+    table: pl.DataFrame  # estimator, value, se, low, high, effective; empty where the log cannot say
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is enough in the log to say anything."""
+        return not self.table.is_empty()
+
+    def _tables(self) -> dict[str, Any]:
+        return {"estimates": self.table} if self.answered else {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "table"}
+        return values | {"answered": self.answered, "estimates": self.table.to_dicts()}
+
+
+def interval(value: float, se: float, effective: float, level: float, yes_or_no: bool) -> tuple[float, float]:
+    """Return an interval around an estimate: value and standard errors, as wide as few decisions need it.
+
+    With few clicks both the estimate and its standard error are small together, and a normal interval ends too low.
+    Wilson's, for as many decisions as the estimate is worth, does not; it is for outcomes that are yes or no. There the
+    wider of the two is taken on either side; else Student's quantile for as many decisions.
+
+    >>> [round(end, 3) for end in interval(0.05, 0.02, 40.0, 0.95, yes_or_no=True)]
+    [0.011, 0.165]
+    >>> [round(end, 3) for end in interval(0.05, 0.02, 40.0, 0.95, yes_or_no=False)]
+    [0.01, 0.09]
+    """
+    z = NormalDist().inv_cdf(0.5 + level / 2.0)
+    if not yes_or_no and effective > 1.0:
+        z = student_quantile(0.5 + level / 2.0, effective - 1.0)
+    low, high = value - z * se, value + z * se
+    if yes_or_no and effective > 0.0 and math.isfinite(low):
+        rate, part = min(max(value, 0.0), 1.0), z * z / effective
+        middle = (rate + part / 2.0) / (1.0 + part)
+        reach = math.sqrt(part * (rate * (1.0 - rate) + part / 4.0)) / (1.0 + part)
+        low, high = min(low, middle - reach), max(high, middle + reach)
+    return low, high
+
+
+def estimate_table(estimates: Sequence[Estimate], level: float, reward: Floats, most: float = 1.0) -> pl.DataFrame:
+    """Return estimates with intervals that stay between 0 and `most`; those worth too little are empty."""
+    rows, yes_or_no = [], bool(np.isin(reward, (0.0, 1.0)).all())
+    for each in estimates:
+        low, high = interval(each.value, each.se, each.effective, level, yes_or_no)
+        low, high = (min(max(end, 0.0), most) for end in (low, high))  # an estimate may lie outside, its interval not
+        rows.append((each.estimator, each.value, each.se, low, high, each.effective))
+    table = pl.DataFrame(rows, schema=dict.fromkeys(_COLUMNS, pl.Float64) | {"estimator": pl.String}, orient="row")
+    table = table.with_columns(pl.when(pl.col("se").is_not_nan()).then(pl.col("low", "high"))).fill_nan(None)
+    thin = pl.col("effective").fill_null(math.inf) < LEAST
+    return table.with_columns(pl.when(~thin).then(pl.col("value", "se", "low", "high")))

@@ -15,6 +15,7 @@ as one replay of a new log does, and the mean of several replays of one log spre
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Sequence
 from statistics import NormalDist
@@ -22,9 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from rankone.analysis.what_if.estimate_table import LEAST, interval
 from rankone.analysis.what_if.logged_decisions import ROUNDED, Rows
-from rankone.analysis.what_if.moved_rates import rates_moved
+from rankone.analysis.what_if.off_policy import LEAST, interval, rates_moved
 from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats, Ints
@@ -132,20 +132,20 @@ def _spread(
     means = []
     for number in range(_PLAYS):
         rng = generator(seed, "spread", number)
-        means.append(_decided(policy, sizes, _at_rates(rate, rng), rng, length, most).mean())
+        outcomes = functools.partial(_drawn, rate, rng)
+        means.append(_decided(policy, sizes, outcomes, rng, length, most).mean())
     return float(np.std(means, ddof=1))
 
 
-def _at_rates(rate: Floats, rng: Any) -> Callable[[int], float | None]:
-    """Outcomes drawn with the click rate of each combination."""
-    return lambda wanted: float(rng.random() < rate[wanted])
+def _drawn(rate: Floats, rng: np.random.Generator, wanted: int) -> float:
+    return float(rng.random() < rate[wanted])
 
 
 def _from_log(action: Ints, reward: Floats) -> Callable[[int], float | None]:
     """Outcomes of each combination in the order of the log; None when there is none left."""
     order = np.argsort(action, kind="stable")  # combination by combination, each as in the log
     ends = np.cumsum(np.bincount(action))
-    following = np.concatenate([[0], ends[:-1]])
+    following = ends - np.bincount(action)
 
     def answer(wanted: int) -> float | None:
         if wanted >= len(ends) or following[wanted] == ends[wanted]:
@@ -161,12 +161,12 @@ def _decided(
 ) -> Floats:
     """Return the outcomes of a policy from nothing, until there is none or there are enough."""
     agent = policy.with_horizon(horizon).for_problem(0, 0).agent(*sizes, seed=int(rng.integers(2**31)))
-    found: list[float] = []
-    while len(found) < decisions:
+    outcomes: list[float] = []
+    while len(outcomes) < decisions:
         decision = agent.ask()
         outcome = answer(int(np.ravel_multi_index(decision.shown, sizes)))
         if outcome is None:
             break
         agent.tell(decision, clicked=bool(outcome))
-        found.append(float(outcome))
-    return np.array(found)
+        outcomes.append(float(outcome))
+    return np.array(outcomes)

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
 import polars as pl
 
-from rankone.analysis.what_if.estimate_table import LEAST, Estimated, estimate_table
-from rankone.analysis.what_if.logged_decisions import (
-    ESTIMATED,
-    ROUNDED,
-    assumption,
-    factors_of,
-    read_decisions,
-    read_target,
-    table_of,
-    told_target,
-    usable_rows,
-)
-from rankone.analysis.what_if.moved_rates import rates_moved
-from rankone.analysis.what_if.off_policy import effective_size, estimates
+from rankone.analysis.what_if import logged_decisions as reading
+from rankone.analysis.what_if.list_off_policy import BASELINES, list_estimates
+from rankone.analysis.what_if.logged_lists import Columns, read_list_target, read_lists
+from rankone.analysis.what_if.off_policy import LEAST, Estimated, effective_size, estimate_table, estimates, rates_moved
 from rankone.analysis.what_if.replayed_policy import ReplayedPolicy, replay_policy
-from rankone.analysis.what_if.what_if_lists import WhatIfLists, evaluate_lists
 from rankone.errors import InputError
 from rankone.policies.base import Policy
-from rankone.specs import amount, number_in
+from rankone.specs import amount, number_in, one_of
 from rankone.wording.numbers import percent
 
-_ASSUMED = {"uniform": "it is taken for uniform over the combinations in it", "estimated": ESTIMATED}
+_ASSUMED = {"uniform": "it is taken for uniform over the combinations in it", "estimated": reading.ESTIMATED}
 _HORIZON = 10_000
 _WHILE_LEARNING = {
     False: "Its policy learned: the same combination had different probabilities. Look at `adaptive` first, which "
@@ -39,6 +28,10 @@ _WHILE_LEARNING = {
     "times than at others, by more than chance makes in nine logs of ten. Look at `snips` first. `adaptive` gives less "
     "weight to the times at which the target was rare; if rates moved, it is off, and its interval does not know.",
 }
+VALUES = {"clicks": "clicks a list", "any": "lists with a click"}
+_LISTS_ASSUMED = {"uniform": "its lists are taken for uniform over the items in it", "estimated": reading.ESTIMATED}
+_PARTS = {"sips": "lists", "rips": "beginnings of lists", "iips": "items at their positions"}
+_WEIGHTS = {"snsips": "sips", "snrips": "rips", "sniips": "iips", "cascade-dr": "rips"}  # of which weights each is made
 _NEED_SUPPORT = ("ips", "adaptive")  # where neither is worth enough there is no answer
 
 
@@ -75,70 +68,54 @@ class WhatIf(Estimated):
     @property
     def value(self) -> float | None:
         """The estimate to look at first; None: there is none."""
-        found: list[float] = self.table.filter(estimator=self.first)["value"].to_list()
-        return found[0] if found else None
+        values: list[float] = self.table.filter(estimator=self.first)["value"].to_list()
+        return values[0] if values else None
 
     def _sentence(self) -> str:
         weights = ", ".join(f"{weight:.3g}" for weight in self.largest_weights)
         rest = f"; {amount(self.left_out, 'row')} left out (no outcome that counts, or no probability)"
-        rest = rest if self.left_out else ""
-        said = [
-            f"Target: {self.target}.",
-            f"The log: {amount(self.decisions, 'decision')}, {self.logged:.4g} per decision{rest}.",
-            f"The log is worth {self.effective:,.0f} decisions that the target made itself; largest weights {weights}.",
-        ]
-        if self.changing:
-            said.append(_WHILE_LEARNING[self.moved])
-            if self.answered and self.value is None:
-                said.append(f"Too little of the log speaks for all of its time: `{self.first}` has no value.")
-        if self.rounded:
-            said.append(ROUNDED)
-        if self.assumed:
-            said.append(f"The log has no probabilities: {_ASSUMED[self.assumed]}.")
-        if self.without_chance:
-            said.append(
-                f"{amount(self.without_chance, 'decision')} without a probability have weight 0. That is right if the "
-                "policy says one only where it explores; if not, weights average too little, and that is said."
-            )
-        if self.unsupported > 0.0:
-            known = "only the model says something of it (dm, and with it dr, switch-dr, shrunk-dr and adaptive)"
-            if self.unknown > 0.0:
-                known = f"{percent(self.unknown, 2)} are levels that it never shows, of which the model knows nothing "
-                known += "either, so dm, dr, switch-dr, shrunk-dr and adaptive have no value"
-            said.append(
-                f"{percent(self.unsupported, 2)} of what the target shows is not in the log at all: {known}. ips "
-                "takes it for never clicked; snips and replay take the rest for the whole."
-            )
         expected = 1.0 - self.unsupported
         short = expected - self.average_weight  # by more than a tenth, and by more than chance explains
-        if self.misfit:
-            said.append(f"The probabilities do not fit the log: {self.misfit}. Check them: all estimates need them.")
-        elif self.answered and short > max(0.1 * expected, 3.0 * self.weight_error):
-            said.append(
-                f"Weights average {self.average_weight:.2f}, not {expected:.2g}: the target's probabilities are too "
-                "high, or in part of the log it had no chance to be shown, or hardly any. ips takes that part for "
-                "never clicked, dr and adaptive take the model's word for it, snips takes the rest for the whole; no "
-                "interval knows of that."
-            )
-        if not self.answered:
-            said.append(
-                f"No answer: below {LEAST:.0f} effective decisions an estimate is chance. Log more decisions, or ask "
-                "for a target closer to what was shown."
-            )
-        else:
-            learned = (
-                "where a policy that learns shows what is asked for ever more rarely, only that of adaptive does, as "
-                "long as the probability is not 0 and click rates stay the same"
-            )
-            if self.moved:
-                learned = "as click rates seem to have moved, the interval of adaptive does not hold"
-            said.append(
-                f"{percent(self.level)} intervals hold for a target that was fixed beforehand, if the probabilities "
-                f"are those of the decisions; {learned}. dm is a "
-                "product of the factors, as good as that is; switch-dr and shrunk-dr give up an unknown bias for less "
-                f"spread: these three have no interval. Empty: worth fewer than {LEAST:.0f} decisions."
-            )
-        return "\n".join(said)
+        few = self.answered and short > max(0.1 * expected, 3.0 * self.weight_error)
+        known = "only the model says something of it (dm, and with it dr, switch-dr, shrunk-dr and adaptive)"
+        if self.unknown > 0.0:
+            known = f"{percent(self.unknown, 2)} are levels that it never shows, of which the model knows nothing "
+            known += "either, so dm, dr, switch-dr, shrunk-dr and adaptive have no value"
+        learned = (
+            "where a policy that learns shows what is asked for ever more rarely, only that of adaptive does, as long "
+            "as the probability is not 0 and click rates stay the same"
+        )
+        if self.moved:
+            learned = "as click rates seem to have moved, the interval of adaptive does not hold"
+        none = self.changing and self.answered and self.value is None
+        without, misfit = self.without_chance > 0, self.misfit != ""
+        said = {
+            f"Target: {self.target}.": True,
+            f"The log: {amount(self.decisions, 'decision')}, {self.logged:.4g} per decision"
+            f"{rest * bool(self.left_out)}.": True,
+            f"The log is worth {self.effective:,.0f} decisions that the target made itself; largest weights "
+            f"{weights}.": True,
+            _WHILE_LEARNING[self.moved]: self.changing,
+            f"Too little of the log speaks for all of its time: `{self.first}` has no value.": none,
+            reading.ROUNDED: self.rounded,
+            f"The log has no probabilities: {_ASSUMED.get(self.assumed, '')}.": bool(self.assumed),
+            f"{amount(self.without_chance, 'decision')} without a probability have weight 0. That is right if the "
+            "policy says one only where it explores; if not, weights average too little, and that is said.": without,
+            f"{percent(self.unsupported, 2)} of what the target shows is not in the log at all: {known}. ips takes it "
+            "for never clicked; snips and replay take the rest for the whole.": self.unsupported > 0.0,
+            f"The probabilities do not fit the log: {self.misfit}. Check them: all estimates need them.": misfit,
+            f"Weights average {self.average_weight:.2f}, not {expected:.2g}: the target's probabilities are too high, "
+            "or in part of the log it had no chance to be shown, or hardly any. ips takes that part for never clicked, "
+            "dr and adaptive take the model's word for it, snips takes the rest for the whole; no interval knows of "
+            "that.": few and not misfit,
+            f"No answer: below {LEAST:.0f} effective decisions an estimate is chance. Log more decisions, or ask for a "
+            "target closer to what was shown.": not self.answered,
+            f"{percent(self.level)} intervals hold for a target that was fixed beforehand, if the probabilities are "
+            f"those of the decisions; {learned}. dm is a product of the factors, as good as that is; switch-dr and "
+            "shrunk-dr give up an unknown bias for less spread: these three have no interval. Empty: worth fewer than "
+            f"{LEAST:.0f} decisions.": self.answered,
+        }
+        return "\n".join(sentence for sentence, is_said in said.items() if is_said)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -204,40 +181,155 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
             log, target, clicked=clicked, chance=chance, uniform=uniform, estimated=estimated, level=level, seed=seed
         )
     number_in("level", level, "(0, 1)", example=0.95)
-    table = table_of(log)
-    names = [factors] if isinstance(factors, str) else list(factors)
-    names = names or factors_of(table)
+    table = reading.table_of(log)
+    names = reading.factors_of(table, factors)
     if is_policy:
-        _refuse_probabilities(chance, uniform, estimated)
+        for name, given in {"chance": chance is not None, "uniform": uniform, "estimated": estimated}.items():
+            if given:
+                do = "leave it out: a policy that is replayed needs none"
+                raise InputError("a policy without a word on probabilities", name, do)
         if not names:
             got = f"the columns {', '.join(table.columns)}"
             raise InputError("the factors that the policy decides", got, "name their columns with factors (--factor)")
-        rows = usable_rows(table, names, clicked, None, time, "uniform")  # needs none
+        rows = reading.usable_rows(table, names, clicked, None, time, "uniform")  # needs none
         return replay_policy(target, rows, names, level, seed, horizon)
-    wanted = read_target(target)
-    names = names or [name for name in wanted.columns if name != "probability"]
-    rows = usable_rows(table, names, clicked, chance, time, assumption(uniform, estimated))
-    found = read_decisions(rows, wanted, names, table.height)
-    logged = found.logged
-    yes_or_no = bool(np.isin(logged.reward, (0.0, 1.0)).all())
-    answer = estimate_table(estimates(logged, seed), level, yes_or_no)
+    wanted, assumed = reading.read_target(target), reading.assumption(uniform, estimated)
+    names = names or reading.factors_in(wanted)
+    rows = reading.usable_rows(table, names, clicked, chance, time, assumed)
+    logged = reading.read_decisions(rows.table, wanted, names)
+    weight = logged.weight
+    answer = estimate_table(estimates(logged, seed), level, logged.reward)
     worth = answer.filter(pl.col("estimator").is_in(_NEED_SUPPORT))["effective"]
     return WhatIf(
-        table=answer if (worth >= LEAST).any() else answer.clear(), logged=float(logged.reward.mean()),
-        decisions=len(logged.weight), left_out=found.rows - len(logged.weight),
-        effective=effective_size(logged.weight), largest_weights=np.sort(logged.weight)[::-1][:3].tolist(),
-        unsupported=found.unsupported, average_weight=float(logged.weight.mean()),
-        weight_error=float(logged.weight.std() / np.sqrt(len(logged.weight))), unknown=logged.unknown,
-        without_chance=found.without_chance, target=told_target(target, wanted), assumed=found.assumed,
-        changing=found.changing, moved=rates_moved(logged.action, logged.reward, logged.weight), misfit=found.misfit,
-        level=level, rounded=rows.rounded,
-    )  # fmt: skip
+        table=answer if (worth >= LEAST).any() else answer.clear(),
+        logged=float(logged.reward.mean()),
+        decisions=len(weight),
+        left_out=table.height - len(weight),
+        effective=effective_size(weight),
+        largest_weights=np.sort(weight)[::-1][:3].tolist(),
+        unsupported=logged.unsupported,
+        average_weight=float(weight.mean()),
+        weight_error=float(weight.std() / np.sqrt(len(weight))),
+        unknown=logged.unknown,
+        without_chance=rows.without_chance,
+        target=reading.target_text(wanted),
+        assumed=assumed,
+        changing=reading.is_changing(rows.table, logged),
+        moved=rates_moved(logged.action, logged.reward, weight),
+        misfit=reading.misfit(rows.table, logged, names),
+        level=level,
+        rounded=rows.rounded,
+    )
 
 
-def _refuse_probabilities(chance: str | None, uniform: bool, estimated: bool) -> None:
-    """Refuse what says where probabilities come from: the replay of a policy uses none."""
-    given = {"chance": chance is not None, "uniform": uniform, "estimated": estimated}
-    for name, said in given.items():
-        if said:
-            why = "leave it out: a policy that is replayed needs none"
-            raise InputError("a policy without a word on probabilities", name, why)
+@dataclasses.dataclass(frozen=True, repr=False)
+class WhatIfLists(Estimated):
+    """What a target would have earned per list, by several estimators, and whether the log can say.
+
+    The table also has the `largest` weight of each estimator, and the share of the target that is `unsupported`.
+    """
+
+    logged: float  # mean of the log itself
+    lists: int
+    left_out: int
+    unsupported: dict[str, float]  # share of the target that the log never shows, by kind of weights
+    target: str
+    of: str  # "clicks" or "any"
+    baseline: str
+    assumed: str  # "uniform" or "estimated" where the log has no probabilities, else empty
+    level: float
+
+    def _sentence(self) -> str:
+        rest = f"; {amount(self.left_out, 'list')} left out (gaps, nothing known, or too short)" * bool(self.left_out)
+        parts = ", ".join(f"{percent(share, 2)} of its {_PARTS[kind]}" for kind, share in self.unsupported.items())
+        said = {
+            f"Target: {self.target}.": True,
+            f"The log: {amount(self.lists, 'list')}, {self.logged:.4g} {VALUES[self.of]}{rest}.": True,
+            f"The log has no probabilities: {_LISTS_ASSUMED.get(self.assumed, '')}.": bool(self.assumed),
+            f"Of the target, the log never shows {parts}: sips, rips and iips take that for never clicked, their "
+            "self-normalised forms take the rest for the whole.": any(self.unsupported.values()),
+            f"No answer: below {LEAST:.0f} effective lists an estimate is chance. Log more lists, or ask for a target "
+            "closer to what was shown.": not self.answered,
+            "sips is right in any world; rips and cascade-dr if a click does not depend on what stands below "
+            "(cascades); iips only if it depends on its own item and position alone: where it differs from rips by "
+            "more than the intervals allow, do not use it. dm is the model "
+            f"'{self.baseline}', as good as that is.": self.answered,
+            f"{percent(self.level)} intervals hold for a target that was fixed beforehand, if the probabilities are "
+            "those of the lists and the log's policy stayed as it was. Empty: worth fewer than "
+            f"{LEAST:.0f} lists, or items that the log never shows.": self.answered,
+        }
+        return "\n".join(sentence for sentence, is_said in said.items() if is_said)
+
+
+def evaluate_lists(
+    log: Any,
+    target: Any,
+    *,
+    of: str = "clicks",
+    list: str | None = None,
+    position: str | None = None,
+    item: str | None = None,
+    clicked: str | None = None,
+    chance: str | Mapping[str, str] | None = None,
+    uniform: bool = False,
+    estimated: bool = False,
+    baseline: str = "cascade",
+    level: float = 0.95,
+    seed: int = 0,
+) -> WhatIfLists:
+    """Estimate what other lists would have earned per list, from logged lists with their probabilities.
+
+    Args:
+        log: a row per position of each list: a file or any dataframe, of one page or query. Lists longer than the
+            target are cut to its length; others that are not whole are left out.
+        target: the items of a list from the top, ``["A", "B"]``, or a table with the columns ``list``, ``position``,
+            ``item`` and ``probability`` (of the list).
+        of: ``"clicks"``, their mean number a list, or ``"any"``, the share of lists with at least one.
+        list: column that names the list of a row; by default ``list``, ``list_id``, ``slate_id`` or ``session``.
+        position: column of the position; by default ``position`` or ``rank``.
+        item: column of the item; by default ``item``, ``item_id``, ``action`` or ``doc``.
+        clicked: column of the outcome, 0 to 1; by default ``clicked``, ``click`` or ``reward``.
+        chance: column of the probability of the item given those above it; or a mapping that says what columns of
+            probabilities are of: ``above`` (that), ``beginning`` (the list down to here), ``position`` (the item at
+            this position, whatever the others are; `iips` needs it) and ``list`` (the whole list). By default
+            ``chance``, and the names of the Open Bandit Pipeline: ``pscore_cascade``, ``pscore_item_position`` and
+            ``pscore``.
+        uniform: the log has no probabilities, and every list of the items in it was equally likely.
+        estimated: the log has no probabilities, and its policy neither changed nor looked at who was asking: they are
+            the shares of lists, of their beginnings, and of items at positions.
+        baseline: model that `cascade-dr` is corrected from, ``"cascade"`` or ``"product"``.
+        level: of the intervals.
+        seed: of the folds.
+
+    >>> rows = [(n, k + 1, "AB"[(n + k) % 2], int(n % 4 == 0 and k == 0)) for n in range(400) for k in (0, 1)]
+    >>> log = pl.DataFrame(rows, schema=["list", "position", "item", "clicked"], orient="row")
+    >>> found = evaluate_lists(log, ["A", "B"], uniform=True)
+    >>> found.table.filter(estimator="snrips")["value"].to_list()
+    [0.5]
+    """
+    number_in("level", level, "(0, 1)", example=0.95)
+    one_of("of", of, VALUES)
+    one_of("baseline", baseline, BASELINES)
+    wanted, assumed = read_list_target(target), reading.assumption(uniform, estimated)
+    columns = Columns(list, position, item, clicked, chance)
+    logged, left_out, unsupported = read_lists(reading.table_of(log), wanted, columns, assumed, first_click=of == "any")
+    earned, most = logged.reward.sum(axis=1), 1.0 if of == "any" else float(wanted.positions)
+    answer = estimate_table(list_estimates(logged, baseline, seed), level, earned, most)  # 0 or 1 in a cascade
+    weights = pl.col("estimator").replace(_WEIGHTS)
+    largest = {kind: float(weight.max()) for kind, weight in logged.weights.items()}
+    answer = answer.with_columns(
+        largest=weights.replace_strict(largest, default=None, return_dtype=pl.Float64),
+        unsupported=weights.replace_strict(unsupported, default=None, return_dtype=pl.Float64),
+    )
+    return WhatIfLists(
+        table=answer if (answer["effective"] >= LEAST).any() else answer.clear(),
+        logged=float(earned.mean()),
+        lists=len(logged.items),
+        left_out=left_out,
+        unsupported=unsupported,
+        target=wanted.text,
+        of=of,
+        baseline=baseline,
+        assumed=assumed,
+        level=level,
+    )

@@ -46,7 +46,7 @@ def check_rank1(
     wishes["dispersion"] = options.pop("dispersion")
     taken: list[str] = []
     if is_database(source[0]):
-        from rankone.analysis.replayed_check import check_experiment
+        from rankone.analysis.interactions import check_experiment
         from rankone.live import Database
 
         if len(source) != 2:

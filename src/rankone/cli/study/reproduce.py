@@ -27,7 +27,7 @@ _TODAY = typer.Option(False, "--today", help="Add today's policies and the lower
 _ABOUT = "Reproduce the paper's figures and check its claims."
 
 
-def _reproducing(name: str, about: str, more: Options | None = None, module: str = "", unit: str = "runs") -> None:
+def _reproducing(name: str, module: str, about: str, more: Options | None = None, unit: str = "runs") -> None:
     """Make the command of a figure or a table, with `more` options than all have."""
 
     def run(
@@ -37,28 +37,31 @@ def _reproducing(name: str, about: str, more: Options | None = None, module: str
         **choices: Any,
     ) -> None:
         from rankone.cli._progress import progress_bar
-        from rankone.paper.yandex import Protocol
+        from rankone.paper.protocol import Protocol
 
-        reproduce = importlib.import_module(f"rankone.paper.{module or name}").reproduce
+        reproduce = getattr(importlib.import_module(f"rankone.paper.{module}"), name)
+        own = {"today": choices.pop("today")} if "today" in choices else {}
         choices["quick"] = quick
         with progress_bar(unit, out=out, compiles=True) as progress:
-            if more is _LOG:
-                result = reproduce(Protocol(out, workers=workers, progress=progress, preparing=progress, **choices))
-            else:
-                result = reproduce(out=out, workers=workers, progress=progress, **choices)
-        show_reproduction(result, out, name, **choices)
+            protocol = Protocol(out, workers=workers, progress=progress, preparing=progress, **choices)
+            result = reproduce(protocol, **own)
+        show_reproduction(result, out, name, **choices, **own)
 
     run.__doc__, run.__qualname__ = about, name
     command(f"reproduce {name}", example="--quick", group=_ABOUT)(with_options(more or {})(run))
 
 
-_reproducing("fig1", "Figure 1: needle problems, K = L = 32, 64, 128.", {"today": (bool, _TODAY)})
-_reproducing("fig2", "Figure 2: two queries of a click log, their models and the regret on them.", _LOG)
-_reproducing("fig3", "Figure 3: regret averaged over the 20 most frequent queries of a click log.", _LOG)
-_reproducing("theory", "Theorem 1, Lemma 2, Lemma 3 and the extreme needle: theory against measurement.", unit="parts")
-_reproducing("cascading", "Published tables about cascades (Kveton 2015, Cheung 2019), cell by cell.")
+_reproducing("fig1", "fig1", "Figure 1: needle problems, K = L = 32, 64, 128.", {"today": (bool, _TODAY)})
+_QUERIES = "Figure 2: two queries of a click log, their models and the regret on them."
+_reproducing("fig2", "figures_2_and_3", _QUERIES, _LOG)
+_AVERAGE = "Figure 3: regret averaged over the 20 most frequent queries of a click log."
+_reproducing("fig3", "figures_2_and_3", _AVERAGE, _LOG)
+_THEORY = "Theorem 1, Lemma 2, Lemma 3 and the extreme needle: theory against measurement."
+_reproducing("theory", "theory", _THEORY, unit="parts")
+_CASCADES = "Published tables about cascades (Kveton 2015, Cheung 2019), cell by cell."
+_reproducing("cascading", "published", _CASCADES)
 _TABLE = 'Table 1 of "Stochastic Rank-1 Bandits" (Katariya et al. 2017), by cell.'
-_reproducing("rank1elim", _TABLE, module="rank1elim_table")
+_reproducing("rank1elim", "published", _TABLE)
 
 
 @command("reproduce upworthy", example="--data upworthy.parquet --out out/upworthy", group=_ABOUT)

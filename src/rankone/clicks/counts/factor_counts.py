@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +57,20 @@ class FactorCounts(NamedTuple):
     def sizes(self) -> tuple[int, ...]:
         """Number of levels of each factor."""
         return tuple(len(names) for names in self.levels)
+
+    def named(self, cell: Iterable[int]) -> dict[str, str]:
+        """Return the levels of a combination, by factor."""
+        each = zip(self.factors, self.levels, cell, strict=True)
+        return {factor: names[level] for factor, names, level in each}
+
+    def numbered(self, levels: Mapping[str, str]) -> list[int]:
+        """Return the numbers of named levels, one of each factor."""
+        return [names.index(levels[factor]) for factor, names in zip(self.factors, self.levels, strict=True)]
+
+    def name_columns(self, cells: Ints) -> dict[str, list[str]]:
+        """Return the names of the levels of many combinations, a column for each factor."""
+        each = zip(self.factors, self.levels, cells.T.tolist(), strict=True)
+        return {factor: [names[level] for level in column] for factor, names, column in each}
 
     @property
     def period(self) -> str:

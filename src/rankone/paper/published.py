@@ -1,4 +1,4 @@
-"""Published tables about cascades, cell by cell, and what papers on other click models say about who is better.
+"""Published tables, cell by cell, and what papers on click models of lists say about who is better.
 
 * Kveton, Szepesvari, Wen, Ashkan, "Cascading Bandits" (ICML 2015), Tables 1 and 2: CascadeUCB1 and CascadeKL-UCB on L
   items, K positions, attraction 0.2 of the K best and a gap below for all others; 100,000 lists, 20 runs. Table 1
@@ -8,19 +8,25 @@
 
 Both papers give every item one free look before the first list, which their regret does not count; ours does, about L
 / K lists. Kveton et al. count realised clicks, whose mean is the same and whose spread is larger.
+
+Katariya, Kveton, Szepesvari, Vernade, Wen, "Stochastic Rank-1 Bandits" (AISTATS 2017), Table 1: the regret of
+Rank1Elim, the predecessor of the paper's algorithm, on spike problems after 2,000,000 decisions; 20 runs. Three columns
+of nine settings: sizes (p = 0.7, gap = 0.2), base rates of rows and columns (8 x 8, gap 0.2), and gaps of rows and
+columns (8 x 8, p = 0.7).
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from pathlib import Path
 
 import polars as pl
 
-from rankone.paper.claims import Cell, Claim, Reproduction, compare, in_a_row, judge_tables
+from rankone.paper.claims import Cell, Claim, Reproduction, compare, judge_tables
+from rankone.paper.protocol import Played, Protocol
+from rankone.problems import RankOne, needle
 from rankone.problems.lists import DCM, PBM
-from rankone.progress import Progress
-from rankone.simulation import Study, simulate
+from rankone.simulation import Study
 from rankone.specs import value_text
 
 HORIZON, RUNS = 100_000, 20
@@ -75,7 +81,7 @@ CHEUNG = """
 """
 
 
-def published() -> list[Cell]:
+def published_cascades() -> list[Cell]:
     """Return the figures of all three tables."""
     cells = []
     for problem, figures in _lines(KVETON):
@@ -97,50 +103,27 @@ def _lines(text: str) -> list[tuple[str, list[float]]]:
     return result
 
 
-def reproduce(
-    out: Path | None = None, quick: bool = False, workers: int | None = None, progress: Progress | None = None,
-) -> Reproduction:  # fmt: skip
-    """Play every cell of the tables and judge it.
-
-    `out` keeps finished runs: a stopped reproduction continues there.
-    `quick`: 4 runs of problems with up to 32 items, for a first look; the horizon stays that of the papers.
-    """
-    cells = published()
-    if quick:
+def cascading(protocol: Protocol) -> Reproduction:
+    """Play every cell of the tables and judge it; quick: 4 runs of problems with up to 32 items."""
+    cells = published_cascades()
+    if protocol.quick:
         cells = [cell for cell in cells if int(cell.problem.split(":")[1].split("x")[0]) <= 32]
-    runs = 4 if quick else RUNS
-    plan: dict[str, list[str]] = {}
-    for cell in cells:
-        known = plan.setdefault(cell.problem, [])
-        if cell.policy not in known:
-            known.append(cell.policy)
-    others = _other_papers()
-    total = runs * (sum(map(len, plan.values())) + sum(len(policies) for _, policies, _ in others))
-    studies, done = [], 0
-
-    def play(problem: object, policies: list[str], horizon: int) -> Study:
-        nonlocal done
-        before = done
-
-        def report(finished: int, _: int) -> None:
-            if progress is not None:
-                progress(before + finished, total)
-
-        study = simulate(
-            problem, policies, horizon, runs=runs, seed=1, workers=workers, progress=report,  # type: ignore[arg-type]
-            out=None if out is None else out / "runs" / f"{getattr(problem, 'name', problem)}".replace(":", "-"),
-        )  # fmt: skip
-        done += runs * len(policies)
-        return study
-
-    studies = [play(problem, policies, HORIZON) for problem, policies in plan.items()]
-    orderings = [play(problem, policies, horizon) for problem, policies, horizon in others]
+    policies = {
+        cell.problem: dict.fromkeys(one.policy for one in cells if one.problem == cell.problem) for cell in cells
+    }
+    plan = [Played([problem], list(own), HORIZON, _folder(problem)) for problem, own in policies.items()]
+    played = protocol.play([*plan, *_other_papers()], runs=4 if protocol.quick else RUNS)
+    studies, orderings = played[: len(plan)], played[len(plan) :]
     compared = compare(cells, studies)
     claims = [*judge_tables(compared, TITLES), *_claims(compared), *_judge_orderings(orderings)]
     drawn = [study for study in studies if study.problems[0].name in ("cascade:16x4", "cascade:32x8")]
     charts = {f"cascading-{study.problems[0].name.split(':')[1]}": study.chart() for study in drawn}
     summaries = pl.concat([study.summary() for study in orderings])
     return Reproduction({"cells": compared, "orderings": summaries}, claims, charts)
+
+
+def _folder(problem: str) -> str:
+    return f"runs/{problem.replace(':', '-')}"
 
 
 def _claims(compared: pl.DataFrame) -> list[Claim]:
@@ -151,53 +134,105 @@ def _claims(compared: pl.DataFrame) -> list[Claim]:
     turned = [mean[problem, UPSIDE_DOWN[KL]] / mean[problem, KL] for problem in problems if not problem.endswith("x2")]
     wider = [mean[f"cascade:32x{k}", KL] / mean[f"cascade:16x{k}", KL] for k in (2, 4, 8)]
     longer = [mean[f"cascade:{n}x{k}", KL] / mean[f"cascade:{n}x{k // 2}", KL] for n in (16, 32) for k in (4, 8)]
-    reading = "section 5.1, CascadeKL-UCB with c = 3"
-    return [
-        Claim("CascadeKL-UCB has less regret than CascadeUCB1", "Table 1", f"KL / UCB1 {in_a_row(kl)}", max(kl) < 1.0),
-        Claim("regret grows with the number of items", reading, f"32 / 16 items {in_a_row(wider)}", min(wider) > 1.0),
-        Claim("regret falls with the length of the list", reading, f"2K / K {in_a_row(longer)}", max(longer) < 1.0),
-        Claim(
-            "showing the worst of the best items first lowers regret", "section 5.3, K > 2",
-            f"Table 2 / Table 1 {in_a_row(turned)}", max(turned) < 1.0,
-        ),
-    ]  # fmt: skip
+    reading, first = "section 5.1, CascadeKL-UCB with c = 3", "showing the worst of the best items first lowers regret"
+    rows = [
+        ("CascadeKL-UCB has less regret than CascadeUCB1", "Table 1", "KL / UCB1", kl, 0.0, 1.0),
+        ("regret grows with the number of items", reading, "32 / 16 items", wider, 1.0, math.inf),
+        ("regret falls with the length of the list", reading, "2K / K", longer, 0.0, 1.0),
+        (first, "section 5.3, K > 2", "Table 2 / Table 1", turned, 0.0, 1.0),
+    ]
+    return [Claim.within(*row) for row in rows]
 
 
-def _other_papers() -> list[tuple[DCM | PBM, list[str], int]]:
-    """Return what other papers play: the problem, policies, lists."""
+def _other_papers() -> list[Played]:
+    """Return what other papers play."""
     figure_3a = DCM([0.2] * 4 + [0.05] * 12, [0.5] * 4, name="Katariya 2016 figure 3a")
     lagree = PBM([0.45, 0.35, 0.25, 0.15, 0.05], [0.9, 0.6, 0.3], name="Lagree 2016 5x3")
-    simul = [0.1, 0.08, 0.06, 0.04, 0.02, *[1e-4] * 5], [1.0, 0.9, 0.83, 0.78, 0.75]
+    attraction, examination = [0.1, 0.08, 0.06, 0.04, 0.02, *[1e-4] * 5], [1.0, 0.9, 0.83, 0.78, 0.75]
+    simul = PBM(attraction, examination, name="UniRank 2022 Simul")
     return [
-        (figure_3a, ["dcm-kl-ucb:c=3", "cascade-kl-ucb:c=3,until=first"], HORIZON),
-        (lagree, ["pbm-ts", "pbm-pie", "pbm-ucb", "bc-ts"], 10_000),
-        (PBM(*simul, name="UniRank 2022 Simul"), ["gibbs-ts", "pb-mhb", "unirank", "toprank", "grab"], HORIZON),
+        Played([figure_3a], ["dcm-kl-ucb:c=3", "cascade-kl-ucb:c=3,until=first"], HORIZON, _folder(figure_3a.name)),
+        Played([lagree], ["pbm-ts", "pbm-pie", "pbm-ucb", "bc-ts"], 10_000, _folder(lagree.name)),
+        Played([simul], ["gibbs-ts", "pb-mhb", "unirank", "toprank", "grab"], HORIZON, _folder(simul.name)),
     ]
 
 
 def _judge_orderings(studies: list[Study]) -> list[Claim]:
-    mean = [{row["policy"]: row["regret_mean"] for row in study.summary().iter_rows(named=True)} for study in studies]
-    dcm, lagree, simul = mean
-    last, first = dcm["dcm-kl-ucb:c=3"], dcm["cascade-kl-ucb:c=3"]
-    ts, pie, ucb = lagree["pbm-ts"], lagree["pbm-pie"], lagree["pbm-ucb"]
-    unknown = in_a_row([simul[name] for name in ("pb-mhb", "unirank", "toprank", "grab")], ".0f")
+    """Judge who has less regret: of each claim, policies in the order that a paper gives them."""
+    mean = {row["policy"]: row["regret_mean"] for study in studies for row in study.summary().iter_rows(named=True)}
+    katariya, lagree = "Katariya et al. 2016, figure 3a", "Lagree et al. 2016, figure 1"
+    gauthier = "Gauthier et al. 2022, problem Simul, after 1e5 lists"
+    orders = [
+        ("dcmKL-UCB has less regret than learning to the first click", katariya, [["dcm-kl-ucb:c=3", KL]]),
+        ("PBM-TS below PBM-PIE below PBM-UCB", lagree, [["pbm-ts", "pbm-pie", "pbm-ucb"]]),
+        ("UniRank has less regret than TopRank and GRAB", gauthier, [["unirank", "toprank"], ["unirank", "grab"]]),
+        ("PB-MHB has less regret than UniRank", gauthier, [["pb-mhb", "unirank"]]),
+    ]
     return [
         Claim(
-            "dcmKL-UCB has less regret than learning to the first click", "Katariya et al. 2016, figure 3a",
-            f"{last:.0f} and {first:.0f}", last < first,
-        ),
-        Claim(
-            "PBM-TS below PBM-PIE below PBM-UCB", "Lagree et al. 2016, figure 1", in_a_row([ts, pie, ucb], ".0f"),
-            ts < pie < ucb,
-        ),
-        Claim(
-            "UniRank has less regret than TopRank and GRAB", "Gauthier et al. 2022, problem Simul, after 1e5 lists",
-            f"PB-MHB, UniRank, TopRank, GRAB {unknown}",
-            simul["unirank"] < min(simul["toprank"], simul["grab"]),
-        ),
-        Claim(
-            "PB-MHB has less regret than UniRank", "Gauthier et al. 2022, problem Simul, after 1e5 lists",
-            f"PB-MHB {simul['pb-mhb']:.0f}, UniRank {simul['unirank']:.0f}, gibbs-ts {simul['gibbs-ts']:.0f}",
-            simul["pb-mhb"] < simul["unirank"],
-        ),
-    ]  # fmt: skip
+            claim,
+            reading,
+            ", ".join(f"{name} {mean[name]:.0f}" for name in dict.fromkeys(itertools.chain(*chains))),
+            all(mean[less] < mean[more] for names in chains for less, more in itertools.pairwise(names)),
+        )
+        for claim, reading, chains in orders
+    ]
+
+
+SPIKE_TITLES = {"sizes": "sizes", "base rates": "base rates of rows and columns", "gaps": "gaps of rows and columns"}
+# rows, columns, p of rows, p of columns, gap of rows, gap of columns, mean, standard error
+SPIKES = """
+8 8 .7 .7 .2 .2 17491 384
+8 16 .7 .7 .2 .2 29628 1499
+8 32 .7 .7 .2 .2 50030 1931
+16 8 .7 .7 .2 .2 28862 585
+16 16 .7 .7 .2 .2 41823 1689
+16 32 .7 .7 .2 .2 62451 2268
+32 8 .7 .7 .2 .2 46156 806
+32 16 .7 .7 .2 .2 61992 2339
+32 32 .7 .7 .2 .2 85208 3546
+8 8 .7 .7 .2 .2 17744 466
+8 8 .7 .35 .2 .2 23983 594
+8 8 .7 .175 .2 .2 24776 2333
+8 8 .35 .7 .2 .2 22963 205
+8 8 .35 .35 .2 .2 38373 71
+8 8 .35 .175 .2 .2 57401 68
+8 8 .175 .7 .2 .2 27440 2011
+8 8 .175 .35 .2 .2 57492 67
+8 8 .175 .175 .2 .2 95586 99
+8 8 .7 .7 .2 .2 17653 307
+8 8 .7 .7 .2 .1 22891 912
+8 8 .7 .7 .2 .05 30954 787
+8 8 .7 .7 .1 .2 20958 614
+8 8 .7 .7 .1 .1 33642 1089
+8 8 .7 .7 .1 .05 45511 3257
+8 8 .7 .7 .05 .2 30688 482
+8 8 .7 .7 .05 .1 44390 2542
+8 8 .7 .7 .05 .05 68412 2312
+"""
+
+
+def published_spikes() -> tuple[list[Cell], list[RankOne]]:
+    """Return the figures of the table, and the problems they are about."""
+    cells, problems = [], {}
+    for index, line in enumerate(SPIKES.strip().splitlines()):
+        rows, cols, *numbers = line.split()
+        p_rows, p_cols, gap_rows, gap_cols, mean, se = map(float, numbers)
+        problem = needle(int(rows), int(cols), p=(p_rows, p_cols), gap=(gap_rows, gap_cols))
+        problems[problem.name] = problem
+        cells.append(Cell(list(SPIKE_TITLES)[index // 9], problem.name, "rank1elim", mean, se))
+    return cells, list(problems.values())
+
+
+def rank1elim(protocol: Protocol) -> Reproduction:
+    """Play every cell of the table and judge it; quick: 4 runs, the horizon stays the paper's."""
+    cells, problems = published_spikes()
+    compared = compare(
+        cells, protocol.play([Played(problems, ["rank1elim"], 2_000_000)], runs=4 if protocol.quick else RUNS)
+    )
+    mean = {row["problem"]: row["measured"] for row in compared.iter_rows(named=True)}
+    sizes = [mean[needle(size, size, p=0.7, gap=0.2).name] for size in (8, 16, 32)]
+    growth = [later / earlier for earlier, later in itertools.pairwise(sizes)]
+    claim = "regret grows like the number of rows and columns"
+    linear = Claim.within(claim, "K = L = 8, 16, 32", "doubles by", growth, 1.6, 2.6)
+    return Reproduction({"cells": compared}, [*judge_tables(compared, SPIKE_TITLES), linear], {})
