@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 import rankone
-from rankone.simulation.arena import LIST_REFERENCE, Arena
+from rankone.simulation.arena import Arena
 from rankone.simulation.arena_problems import LIST_PROBLEMS, WORLDS
 
 PAGE = Path(__file__).parents[1] / "docs" / "which-list-policy.md"
@@ -32,7 +32,7 @@ def played(runs: int, workers: int | None, out: Path | None, sizes: list[int]) -
         names = [name for name, items in entries.items() if items == size]
         part = rankone.arena(names, lists=True, runs=max(2, runs // SIZES[size]), workers=workers, out=out)
         found |= {str(rows["problem"][0]): rows for rows in part.table.partition_by("problem", maintain_order=True)}
-    return Arena(pl.concat([found[name] for name in entries if name in found]), LIST_REFERENCE)
+    return Arena(pl.concat([found[name] for name in entries if name in found]), "gibbs-ts")
 
 
 def markdown(rows: list[list[str]]) -> str:

@@ -8,7 +8,7 @@ import operator
 import re
 import secrets
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rankone.errors import InputError
@@ -212,6 +212,15 @@ def one_of(what: str, value: Any, choices: Iterable[str]) -> Any:
         do = did_you_mean(str(value), known, f"try {what}='{known[0]}'")
         raise InputError(f"{what} as one of {', '.join(known)}", value, do)
     return value
+
+
+def distinct(what: str, names: Sequence[str], do: str = "give each its own name") -> None:
+    """Refuse names of which two are the same."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"distinct {what}", f"'{name}' more than once", do)
+        seen.add(name)
 
 
 def whole_number(what: str, value: Any, least: float = 1, most: float = math.inf, example: int | None = None) -> int:

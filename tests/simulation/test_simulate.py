@@ -230,9 +230,9 @@ def test_bad_input(settings, message):
 
 
 def test_bad_problems_and_policies():
-    with pytest.raises(InputError, match="at least one problem"):
+    with pytest.raises(InputError, match="expected problems or their names - got none"):
         rankone.simulate([], "ucb1", horizon=10)
-    with pytest.raises(InputError, match="at least one policy"):
+    with pytest.raises(InputError, match="expected policies or their names - got none"):
         rankone.simulate(PROBLEM, [], horizon=10)
     with pytest.raises(InputError, match="distinct policies"):
         rankone.simulate(PROBLEM, ["ucb1", rankone.UCB1()], horizon=10)
@@ -242,7 +242,7 @@ def test_bad_problems_and_policies():
         rankone.simulate(PROBLEM, 5, horizon=10)
     with pytest.raises(InputError, match="expected c of at least 0"):
         rankone.simulate(PROBLEM, rankone.Rank1ElimKL(c="x"), horizon=10)
-    with pytest.raises(InputError, match="distinct names"):
+    with pytest.raises(InputError, match="distinct names of problems"):
         rankone.simulate([PROBLEM, PROBLEM], "ucb1", horizon=10)
 
 
@@ -250,7 +250,7 @@ def test_a_part_of_a_study():
     whole = study()
     assert whole.only(["ucb1"]).table.equals(whole.table.filter(pl.col("policy") == "ucb1"))
     for wrong in (["uts"], "ucb1"):
-        with pytest.raises(InputError, match="expected policies of the study: ucb1, rank1elim-kl:c=0 - got u"):
+        with pytest.raises(InputError, match="expected policies of the study as one of ucb1, rank1elim-kl:c=0 - got u"):
             whole.only(wrong)
 
 

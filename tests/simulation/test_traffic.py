@@ -49,7 +49,7 @@ def test_ratios_are_single_changes_of_the_best():
         None,
     ]
     pairs = level_ratios(rankone.RankOne([0.5, 0.25], [0.4]))
-    assert pairs.rows() == [("rows", "row 1", 1.0), ("rows", "row 2", 0.5), ("columns", "col 1", 1.0)]
+    assert pairs.rows() == [("row", "row 1", 1.0), ("row", "row 2", 0.5), ("col", "col 1", 1.0)]
 
 
 def test_a_chart_of_the_factors(tmp_path):
@@ -64,8 +64,8 @@ def test_a_chart_of_the_factors(tmp_path):
     names = {row["level"] for rows in pairs["datasets"].values() for row in rows}
     assert {"3 others, at best", "A2"} <= names, "columns that were shown least are drawn as one"
     for call, said in (
-        (lambda: study.chart("factors", problem="needle"), "expected a problem of the study: page, needle:2x9x2"),
-        (lambda: study.chart("levels"), "expected a chart of 'regret' or of 'factors' - got levels"),
+        (lambda: study.chart("factors", problem="needle"), "expected problem as one of page, needle:2x9x2"),
+        (lambda: study.chart("levels"), "expected of as one of regret, factors - got levels"),
     ):
         with pytest.raises(InputError, match=said):
             call()

@@ -7,7 +7,7 @@ position. Worlds differ in how visitors read: one file each beside this one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,8 @@ import numpy as np
 from rankone.errors import InputError
 from rankone.kernels.decision import DecisionKind
 from rankone.numerics.arrays import Floats
+from rankone.numerics.kl import bernoulli_kl
+from rankone.numerics.seeds import generator
 from rankone.problems.base import Problem
 from rankone.problems.product_input import checked_name, level_names, probabilities
 from rankone.specs import amount, number_in, whole_number
@@ -37,9 +39,7 @@ class ListProblem(Problem):
 
     decision_kind: ClassVar[DecisionKind] = "list"
     reward: ClassVar[str]  # what regret counts, in words
-    parameter: ClassVar[str] = (
-        ""  # what the world has besides attraction: the name of a parameter, and of its attribute
-    )
+    parameter: ClassVar[str] = ""  # what the world has besides attraction, by the name of its attribute
 
     def __init__(self, attraction: Given, positions: int, item_names: Sequence[str] | None, name: str | None) -> None:
         self.attraction = probabilities(attraction, "attraction")
@@ -65,10 +65,9 @@ class ListProblem(Problem):
     def best_decision(self) -> tuple[int, ...]:
         """Return the best list: the k-th best item at the position with the k-th largest weight."""
         items = np.argsort(-self.attraction, kind="stable")[: self.n_positions]
-        places = np.argsort(-self.weights, kind="stable")
-        found = np.empty(self.n_positions, np.int64)
-        found[places] = items
-        return tuple(found.tolist())
+        result = np.empty(self.n_positions, np.int64)
+        result[np.argsort(-self.weights, kind="stable")] = items
+        return tuple(result.tolist())
 
     def value(self, shown: Sequence[int]) -> float:
         """Return what a list earns on average: see `reward`."""
@@ -144,26 +143,12 @@ def two_levels(n_items: int, n_positions: int, p: float, gap: float) -> list[flo
 
 def low_rates(n_items: int, n_positions: int, mean: float, seed: int) -> list[float]:
     """Return attractions as they are where clicks are rare: Beta(2, b) of that mean, the largest first."""
-    from rankone.numerics.seeds import generator
-
     check_positions(n_positions, n_items)
     number_in("mean", mean, "(0, 1)", example=0.06)
     drawn = generator(whole_number("seed", seed, least=0), "low rates", n_items).beta(2.0, 2.0 / mean - 2.0, n_items)
     return np.sort(drawn)[::-1].tolist()
 
 
-def inserted(order: Sequence[int], newcomer: int, place: int, kept: int) -> list[int]:
-    """Return the first `kept` of `order` after the newcomer stepped in at a place; who stood there moves down.
-
-    >>> inserted([0, 1, 2], newcomer=7, place=1, kept=3)
-    [0, 7, 1]
-    """
-    return [*order[:place], newcomer, *order[place:]][:kept]
-
-
 def divergence_sum(terms: Sequence[tuple[float, float, float]]) -> float:
     """Return the sum of loss / d(p, q) over terms (loss, p, q); a term without a loss or with p = q adds nothing."""
-    from rankone.numerics.kl import bernoulli_kl
-
-    divergence: Callable[[float, float], float] = bernoulli_kl
-    return math.fsum(loss / divergence(p, q) for loss, p, q in terms if loss > 0.0 and p < q)
+    return math.fsum(loss / float(bernoulli_kl(p, q)) for loss, p, q in terms if loss > 0.0 and p < q)

@@ -32,12 +32,12 @@ class DCMWorld(NamedTuple):
 
 @respond.register(DCMWorld)
 def _respond(world: DCMWorld, shown: Any, outcome: Any, rng: Any) -> bool:
-    for place in range(len(outcome)):
-        outcome[place] = 0
-    for place in range(len(shown)):
-        rate, leaves = world.attraction[shown[place]], world.termination[place]
+    for position in range(len(outcome)):
+        outcome[position] = 0
+    for position in range(len(shown)):
+        rate, leaves = world.attraction[shown[position]], world.termination[position]
         if rng.random() < rate:
-            outcome[place] = 1
+            outcome[position] = 1
             if rng.random() < leaves:
                 break
     return True
@@ -46,8 +46,8 @@ def _respond(world: DCMWorld, shown: Any, outcome: Any, rng: Any) -> bool:
 @loss.register(DCMWorld)
 def _loss(world: DCMWorld, shown: Any) -> float:
     unsatisfied = 1.0
-    for place in range(len(shown)):
-        unsatisfied *= 1.0 - world.termination[place] * world.attraction[shown[place]]
+    for position in range(len(shown)):
+        unsatisfied *= 1.0 - world.termination[position] * world.attraction[shown[position]]
     return world.best[0] - (1.0 - unsatisfied)
 
 

@@ -31,12 +31,12 @@ class SDBNWorld(NamedTuple):
 
 @respond.register(SDBNWorld)
 def _respond(world: SDBNWorld, shown: Any, outcome: Any, rng: Any) -> bool:
-    for place in range(len(outcome)):
-        outcome[place] = 0
-    for place in range(len(shown)):
-        rate, leaves = world.attraction[shown[place]], world.satisfaction[shown[place]]
+    for position in range(len(outcome)):
+        outcome[position] = 0
+    for position in range(len(shown)):
+        rate, leaves = world.attraction[shown[position]], world.satisfaction[shown[position]]
         if rng.random() < rate:
-            outcome[place] = 1
+            outcome[position] = 1
             if rng.random() < leaves:
                 break
     return True
@@ -45,8 +45,8 @@ def _respond(world: SDBNWorld, shown: Any, outcome: Any, rng: Any) -> bool:
 @loss.register(SDBNWorld)
 def _loss(world: SDBNWorld, shown: Any) -> float:
     unsatisfied = 1.0
-    for place in range(len(shown)):
-        unsatisfied *= 1.0 - world.satisfaction[shown[place]] * world.attraction[shown[place]]
+    for position in range(len(shown)):
+        unsatisfied *= 1.0 - world.satisfaction[shown[position]] * world.attraction[shown[position]]
     return world.best[0] - (1.0 - unsatisfied)
 
 
