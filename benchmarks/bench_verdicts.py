@@ -39,9 +39,15 @@ STATED = [(policy, goal) for policy in ("uts", "top-two", "uniform") for goal in
 DECISIONS = 100_000
 # Policies and goals of the table, and how often each is rehearsed.
 PLAYED = {
-    ("uts", "both"): 20, ("uts", "decide"): 20, ("uts", "earn"): 5, ("top-two", "both"): 5, ("top-two", "earn"): 5,
-    ("uniform", "both"): 10, ("uniform", "earn"): 10, ("thompson", "both"): 5,
-}  # fmt: skip
+    ("uts", "both"): 20,
+    ("uts", "decide"): 20,
+    ("uts", "earn"): 5,
+    ("top-two", "both"): 5,
+    ("top-two", "earn"): 5,
+    ("uniform", "both"): 10,
+    ("uniform", "earn"): 10,
+    ("thompson", "both"): 5,
+}
 
 LIVE_RUNS = 400
 
@@ -159,9 +165,11 @@ def wrong_statements(policy: str, goal: str, shape: tuple[int, int], site: str) 
     """Return in how many runs a winner was declared, and in how many a level was said to beat another."""
     equal = rankone.RankOne([math.sqrt(EQUAL_RATE)] * shape[0], [math.sqrt(EQUAL_RATE)] * shape[1])
     found = [
-        simulate_experiment(equal, policy=policy, goal=goal, site=site, visitors=EQUAL_DECISIONS, after="weigh", runs=1, seed=seed)[0]
+        simulate_experiment(
+            equal, policy=policy, goal=goal, site=site, visitors=EQUAL_DECISIONS, after="weigh", runs=1, seed=seed
+        )[0]
         for seed in range(EQUAL_RUNS)
-    ]  # fmt: skip
+    ]
     return sum(each.verdict is not None for each in found), sum(each.beaten_wrongly > 0 for each in found)
 
 

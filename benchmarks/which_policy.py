@@ -30,14 +30,30 @@ WORLDS_BEGIN = "<!-- written by python -m benchmarks.which_policy --worlds -->\n
 PAGE = Path(__file__).parents[1] / "docs" / "which-policy.md"
 BEGIN, END = "<!-- written by python -m benchmarks.which_policy -->\n", "<!-- end of what is written -->\n"
 POLICIES = (
-    "uts", "imed-ub", "osub", "thompson", "kl-ucb", "ucb1",
-    "rank1elim-kl-anytime:c=0", "rank1elim-kl:c=0", "rank1elim-kl", "uniform",
-)  # fmt: skip
+    "uts",
+    "imed-ub",
+    "osub",
+    "thompson",
+    "kl-ucb",
+    "ucb1",
+    "rank1elim-kl-anytime:c=0",
+    "rank1elim-kl:c=0",
+    "rank1elim-kl",
+    "uniform",
+)
 # Made for worlds that are no product, change, or have segments; the last five are references for any table that changes.
 OF_OTHER_WORLDS = (
-    "insured-uts", "glr-uts", "segmented-uts:segments=4", "discounted-uts", "sliding-uts",
-    "glr-kl-ucb", "m-ucb", "cusum-ucb", "d-ts", "sw-ts",
-)  # fmt: skip
+    "insured-uts",
+    "glr-uts",
+    "segmented-uts:segments=4",
+    "discounted-uts",
+    "sliding-uts",
+    "glr-kl-ucb",
+    "m-ucb",
+    "cusum-ucb",
+    "d-ts",
+    "sw-ts",
+)
 FEEDBACK = {
     "at once": "immediate",
     "late, by 1,000 on average": "delay:mean=1000",
@@ -68,10 +84,13 @@ def lost_elsewhere(name: str, runs: int) -> dict[str, float]:
     for world, rates in other_worlds().items():
         policy = rankone.as_policy(name).with_horizon(DECISIONS)
         shares = [
-            (rates.max() * DECISIONS - (replay_schedule(policy, rates, schedule, generator(run, name, world))[0] * rates).sum())
+            (
+                rates.max() * DECISIONS
+                - (replay_schedule(policy, rates, schedule, generator(run, name, world))[0] * rates).sum()
+            )
             / (DECISIONS * (rates.max() - rates.mean()))
             for run in range(runs)
-        ]  # fmt: skip
+        ]
         lost[world] = float(np.mean(shares))
     return lost
 

@@ -15,10 +15,15 @@ from rankone.problems.drifting import rate_at
 from rankone.testing import ProblemSuite
 
 SPECS = [
-    "needle:4x3|changes=3,span=1000", "random:3x4|drift=2,span=1000", "random:3x4|daily=0.6,weekly=0.2,day=100",
-    "random:2x3|wear=50", "product:2x3x2|changes=2,span=500", "exception:4x4|changes=1,span=100",
-    "yahoo-abrupt:6x2", "yahoo-slow:5x1:span=1000",
-]  # fmt: skip
+    "needle:4x3|changes=3,span=1000",
+    "random:3x4|drift=2,span=1000",
+    "random:3x4|daily=0.6,weekly=0.2,day=100",
+    "random:2x3|wear=50",
+    "product:2x3x2|changes=2,span=500",
+    "exception:4x4|changes=1,span=100",
+    "yahoo-abrupt:6x2",
+    "yahoo-slow:5x1:span=1000",
+]
 
 
 class TestEveryDriftingProblem(ProblemSuite):

@@ -67,7 +67,7 @@ def test_rewards_are_estimated_and_say_what_rounding_costs() -> None:
     [
         ([0.1, 0.2], "expected means as a table of at least one number"),
         ([["a"]], "expected means as a table of numbers"),
-        ([[0.1, 1.5]], r"expected probabilities in \[0, 1\] in means - got 1.5 at index 0, 1"),
+        ([[0.1, 1.5]], r"expected probabilities in \[0, 1\] in means - got 1.5 for 'row 1' with 'col 2'"),
         ([[float("nan")]], "expected probabilities"),
         (np.zeros((0, 2)), "expected means as a table of at least one number"),
     ],

@@ -51,9 +51,19 @@ def test_table_and_summary():
     assert table.columns == ["problem", "policy", "run", "step", "regret"]
     assert table["step"].unique().sort().to_list() == list(range(200, 2_001, 200))
     assert summary.columns == [
-        "problem", "policy", "runs", "horizon", "regret_mean", "regret_se", "regret_median", "regret_p95", "regret_p99",
-        "sync_points", "seconds", "steps_per_second",
-    ]  # fmt: skip
+        "problem",
+        "policy",
+        "runs",
+        "horizon",
+        "regret_mean",
+        "regret_se",
+        "regret_median",
+        "regret_p95",
+        "regret_p99",
+        "sync_points",
+        "seconds",
+        "steps_per_second",
+    ]
     final = table.filter((pl.col("step") == 2_000) & (pl.col("policy") == "ucb1"))["regret"].to_numpy()
     first = summary.row(0, named=True)
     assert first["regret_mean"] == pytest.approx(final.mean())

@@ -57,8 +57,13 @@ def test_a_chart_of_the_factors(tmp_path):
     study = rankone.simulate([PAGE, "needle:2x9x2"], policies, horizon=300, runs=1, workers=1, checkpoints=90)
     spec = study.chart("factors").altair.to_dict()
     assert [panel["title"]["text"] for panel in spec["concat"]] == [
-        "headline", *policies, "image", *policies, "button", *policies,
-    ]  # fmt: skip
+        "headline",
+        *policies,
+        "image",
+        *policies,
+        "button",
+        *policies,
+    ]
     assert spec["title"]["text"] == ["page"]
     pairs = study.chart("factors", problem="needle:2x9x2").altair.to_dict()
     names = {row["level"] for rows in pairs["datasets"].values() for row in rows}

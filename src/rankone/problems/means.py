@@ -8,7 +8,7 @@ noise: clicks at rate m have variance m (1 - m), which no reward of the same mea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from rankone.kernels.world import loss, respond
 from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 from rankone.problems.base import Problem
-from rankone.problems.product_input import checked_name, level_names, probabilities
+from rankone.problems.product_input import Names, checked_name, level_names, probabilities
 from rankone.problems.rank_one import ShownAsTable
 from rankone.specs import as_whole_number, is_number, number_in, whole_number
 
@@ -61,12 +61,7 @@ class Means(ShownAsTable, Problem):
     kind: ClassVar[str] = "means"
 
     def __init__(
-        self,
-        means: Any,
-        *,
-        row_names: Sequence[str] | None = None,
-        col_names: Sequence[str] | None = None,
-        name: str | None = None,
+        self, means: Any, *, row_names: Names = None, col_names: Names = None, name: str | None = None
     ) -> None:
         self.means = probabilities(means, "means", dimensions=2)
         self.row_names = level_names(row_names, self.shape[0], "row", means)

@@ -20,6 +20,8 @@ from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats, Ints, Mask, starts_of
 from rankone.problems.base import RANK_ONE, Problem
 from rankone.problems.product_input import (
+    Given,
+    Names,
     by_factors,
     checked_name,
     checked_parts,
@@ -60,9 +62,9 @@ class Product(Problem, Shown):
 
     def __init__(
         self,
-        factors: Mapping[str, Sequence[float] | Floats],
+        factors: Mapping[str, Given],
         *,
-        level_names: Mapping[str, Sequence[str] | None] | None = None,
+        level_names: Mapping[str, Names] | None = None,
         interactions: Mapping[Any, Mapping[Any, float]] | None = None,
         forbidden: Sequence[Mapping[str, str]] = (),
         scale: Scale = "product",

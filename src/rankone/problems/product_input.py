@@ -15,7 +15,9 @@ from rankone.numerics.arrays import Floats, Ints
 from rankone.problems.product_world import SCALES, Scale
 from rankone.specs import distinct, is_number, number_in, one_of
 
-Names = Mapping[str, Sequence[str]]
+Given = Sequence[float] | Floats  # numbers, one a level or item
+Names = Sequence[str] | None  # of levels or items; None: they are numbered
+Levels = Mapping[str, Sequence[str]]  # names of the levels of each factor
 
 
 def checked_scale(scale: Any, base: Any) -> tuple[Scale, float]:
@@ -47,13 +49,12 @@ def checked_parts(factors: Any, scale: Scale) -> dict[str, Floats]:
 
 
 def names_of_levels(
-    given: Mapping[str, Any], names: Mapping[str, Sequence[str] | None] | None, factors: Mapping[str, Floats]
+    given: Mapping[str, Any], names: Mapping[str, Names] | None, factors: Mapping[str, Floats]
 ) -> dict[str, list[str]]:
     """Return for each factor the names of its levels: as said, as the index of a column has them, or by number."""
     names = names or {}
     for name in names:
-        if name not in factors:
-            raise InputError(f"level_names of the factors {', '.join(factors)}", f"'{name}'", "name them as there")
+        one_of("factor in level_names", name, factors)
     return {
         factor: level_names(names.get(factor), len(values), factor, given[factor]) for factor, values in factors.items()
     }
@@ -75,13 +76,10 @@ def level_names(names: Any, length: int, what: str, given: Any = None, axis: str
     return result
 
 
-def _indices(factor: Any, level: Any, levels: Names) -> tuple[int, int]:
+def _indices(factor: Any, level: Any, levels: Levels) -> tuple[int, int]:
     """Return the index of a factor, and that of its level."""
-    if factor not in levels:
-        raise InputError(f"one of the factors {', '.join(levels)}", f"'{factor}'", "name it as there")
-    if level not in levels[factor]:
-        raise InputError(f"a level of {factor}: {', '.join(levels[factor][:8])}", f"'{level}'", "name it as there")
-    return list(levels).index(factor), list(levels[factor]).index(level)
+    own = levels[one_of("factor", factor, levels)]
+    return list(levels).index(factor), list(own).index(one_of(f"level of {factor}", level, own))
 
 
 def by_factors(interactions: Any) -> dict[tuple[str, str], dict[tuple[str, str], float]]:
@@ -91,14 +89,13 @@ def by_factors(interactions: Any) -> dict[tuple[str, str], dict[tuple[str, str],
     result: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
     for entry in interactions:
         if not isinstance(entry, (list, tuple)) or len(entry) != 5:
-            raise InputError(
-                "interactions of two factors, two levels and a number", entry, "try ['a', 'b', 'A', 'B', 1.3]"
-            )
+            do = "try ['a', 'b', 'A', 'B', 1.3]"
+            raise InputError("interactions of two factors, two levels and a number", entry, do)
         result.setdefault((entry[0], entry[1]), {})[entry[2], entry[3]] = entry[4]
     return result
 
 
-def shared_parts(interactions: Mapping[Any, Any], levels: Names, scale: str) -> dict[tuple[int, int], Floats]:
+def shared_parts(interactions: Mapping[Any, Any], levels: Levels, scale: str) -> dict[tuple[int, int], Floats]:
     """Return for each two factors the table of what their levels have together."""
     none = 1.0 if scale == "product" else 0.0
     result: dict[tuple[int, int], Floats] = {}
@@ -124,7 +121,7 @@ def shared_parts(interactions: Mapping[Any, Any], levels: Names, scale: str) -> 
     return result
 
 
-def forbidden_rules(forbidden: Any, levels: Names) -> Ints:
+def forbidden_rules(forbidden: Any, levels: Levels) -> Ints:
     """Return rules as policies take them: one level per factor, -1 where any will do.
 
     >>> forbidden_rules([{"headline": "A", "button": "C"}], {"headline": ["A", "B"], "button": ["C", "D"]}).tolist()
@@ -154,8 +151,9 @@ def probabilities(values: Any, what: str, above_zero: bool = False, dimensions: 
     wrong = ~((result >= 0.0) & (result <= 1.0)) | (above_zero & (result == 0.0))  # written so that NaN is wrong too
     for index in np.argwhere(wrong)[:1].tolist():
         value, allowed = result[tuple(index)], "(0, 1]" if above_zero else "[0, 1]"
+        at = f"at index {index[0]}" if dimensions == 1 else f"for 'row {index[0] + 1}' with 'col {index[1] + 1}'"
         do = "leave out what nobody ever sees" if above_zero and value == 0.0 else "divide counts by their totals first"
-        raise InputError(f"probabilities in {allowed} in {what}", f"{value} at index {', '.join(map(str, index))}", do)
+        raise InputError(f"probabilities in {allowed} in {what}", f"{value} {at}", do)
     result.flags.writeable = False
     return result
 

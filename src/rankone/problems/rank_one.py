@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats
 from rankone.problems.base import RANK_ONE
 from rankone.problems.product import Product
+from rankone.problems.product_input import Given, Names
 
 _MOST_SHOWN = 30  # rows or columns
 
@@ -55,13 +56,7 @@ class RankOne(ShownAsTable, Product):
     decision_kind: ClassVar[DecisionKind] = "pair"
 
     def __init__(
-        self,
-        rows: Sequence[float] | Floats,
-        cols: Sequence[float] | Floats,
-        *,
-        row_names: Sequence[str] | None = None,
-        col_names: Sequence[str] | None = None,
-        name: str | None = None,
+        self, rows: Given, cols: Given, *, row_names: Names = None, col_names: Names = None, name: str | None = None
     ) -> None:
         super().__init__({"row": rows, "col": cols}, level_names={"row": row_names, "col": col_names}, name=name)
         self.rows, self.cols = self.factors.values()

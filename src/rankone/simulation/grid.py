@@ -14,7 +14,7 @@ from rankone.errors import InputError
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, as_problem
 from rankone.simulation.feedback import IMMEDIATE, Feedback, as_feedback
-from rankone.specs import as_whole_number, parse_whole_number, value_text
+from rankone.specs import as_whole_number, one_of, parse_whole_number, value_text
 
 Grid = Mapping[str, Sequence[Any]]
 
@@ -67,11 +67,11 @@ def lay_out(
     """Lay out a sweep and refuse what cannot be played or drawn, before anything is played."""
     if not isinstance(grid, Mapping) or not grid:
         raise InputError("a grid of at least one name with values", grid, "try grid={'k': [8, 16, 32]}")
-    found = list(_points(grid, *(several(given) for given in (problems, policies, horizon, feedback))))
-    facts = pl.DataFrame([point.facts for point in found], infer_schema_length=None)
+    points = list(_points(grid, *(several(given) for given in (problems, policies, horizon, feedback))))
+    facts = pl.DataFrame([point.facts for point in points], infer_schema_length=None)
     if x is None:
         x = next((name for name in numbers(facts) if facts[name].n_unique() > 1), "horizon")
-    return Points(found, facts, checked_x(x, facts))
+    return Points(points, facts, checked_x(x, facts))
 
 
 def numbers(facts: pl.DataFrame) -> list[str]:
@@ -81,9 +81,7 @@ def numbers(facts: pl.DataFrame) -> list[str]:
 
 def checked_x(x: str, facts: pl.DataFrame) -> str:
     """Refuse an x that is no number of the sweep."""
-    if x not in numbers(facts):
-        raise InputError(f"a number of the sweep as x: {', '.join(numbers(facts))}", x, "choose one of them")
-    return x
+    return str(one_of("x", x, numbers(facts)))
 
 
 def several(given: Any) -> list[Any]:

@@ -130,11 +130,11 @@ def kept_runs(
     return list(kept.values())
 
 
-def _read(text: str, where: str) -> dict[str, Any]:
+def _read(text: str | bytes, where: str, do: str = _OTHER) -> dict[str, Any]:
     try:
         return dict(json.loads(text))
-    except ValueError:
-        raise InputError(f"JSON in {where}", "a damaged text", _OTHER) from None
+    except (ValueError, TypeError):
+        raise InputError(f"JSON in {where}", "a damaged text", do) from None
 
 
 def _together(theirs: list[dict[str, Any]], ours: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -177,13 +177,10 @@ def write_about(directory: Path, kind: str, content: dict[str, Any]) -> None:
 def read_about(directory: Path, kind: str) -> dict[str, Any]:
     """Return what ``KIND.json`` of a directory says."""
     path = directory / f"{kind}.json"
-    try:
-        about = dict(json.loads(path.read_text()))
-    except FileNotFoundError:
+    if not path.is_file():
         wanted = f"{'an' if kind == 'arena' else 'a'} {kind} in {directory}"
-        raise InputError(wanted, f"no {path.name} there", "name the directory that was given as out=") from None
-    except (OSError, ValueError, TypeError):
-        raise InputError(f"JSON in {path}", "a damaged text", f"make the {kind} again") from None
+        raise InputError(wanted, f"no {path.name} there", "name the directory that was given as out=")
+    about = _read(path.read_bytes(), str(path), f"make the {kind} again")
     if about.get("format") != f"rankone-{kind}-1":
         got = f"format {about.get('format')!r}"
         raise InputError(f"format 'rankone-{kind}-1' in {path}", got, "use the version that wrote it")

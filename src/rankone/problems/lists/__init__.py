@@ -2,9 +2,8 @@
 
 from rankone.problems.lists.base import CURVE, ListProblem
 from rankone.problems.lists.cascade import Cascade, Conjunctive, cascade, cascade_low, conjunctive
-from rankone.problems.lists.dcm import DCM, dcm, dcm_low
+from rankone.problems.lists.dcm import DCM, SDBN, dcm, dcm_low
 from rankone.problems.lists.pbm import PBM, pbm_list, pbm_low
-from rankone.problems.lists.sdbn import SDBN
 from rankone.problems.lists.ubm import UBM
 
 __all__ = [

@@ -18,10 +18,8 @@ from rankone.numerics.arrays import Floats
 from rankone.numerics.kl import bernoulli_kl
 from rankone.numerics.seeds import generator
 from rankone.problems.base import Problem
-from rankone.problems.product_input import checked_name, level_names, probabilities
+from rankone.problems.product_input import Given, Names, checked_name, level_names, probabilities
 from rankone.specs import amount, number_in, whole_number
-
-Given = Sequence[float] | Floats
 
 #: How often each of ten positions of a page of results is looked at, as fitted to a search log; the last is no typo.
 CURVE = (1.0, 0.96, 0.76, 0.59, 0.46, 0.39, 0.33, 0.28, 0.26, 0.27)
@@ -41,7 +39,7 @@ class ListProblem(Problem):
     reward: ClassVar[str]  # what regret counts, in words
     parameter: ClassVar[str] = ""  # what the world has besides attraction, by the name of its attribute
 
-    def __init__(self, attraction: Given, positions: int, item_names: Sequence[str] | None, name: str | None) -> None:
+    def __init__(self, attraction: Given, positions: int, item_names: Names, name: str | None) -> None:
         self.attraction = probabilities(attraction, "attraction")
         self.n_positions = check_positions(positions, len(self.attraction))
         self.item_names = level_names(item_names, len(self.attraction), "item")
@@ -108,14 +106,7 @@ class ListProblem(Problem):
 class AlikePositions(ListProblem):
     """Base of the worlds whose positions have nothing of their own: how many there are is all there is to say."""
 
-    def __init__(
-        self,
-        attraction: Given,
-        positions: int,
-        *,
-        item_names: Sequence[str] | None = None,
-        name: str | None = None,
-    ) -> None:
+    def __init__(self, attraction: Given, positions: int, *, item_names: Names = None, name: str | None = None) -> None:
         super().__init__(attraction, positions, item_names, name)
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,8 +127,7 @@ def two_levels(n_items: int, n_positions: int, p: float, gap: float) -> list[flo
     """Return attractions: p for as many items as there are positions, gap less for all others."""
     check_positions(n_positions, n_items)
     number_in("p", p, "(0, 1]", example=0.2)
-    if not 0.0 <= gap <= p:
-        raise InputError(f"a gap in [0, {p:g}], as p is {p:g}", gap, "pass a gap that leaves p - gap at least 0")
+    number_in("gap", gap, f"[0, {p}]", example=p / 2)
     return [p] * n_positions + [max(0.0, p - gap)] * (n_items - n_positions)
 
 

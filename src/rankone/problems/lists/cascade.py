@@ -55,8 +55,7 @@ class Cascade(AlikePositions):
     Args:
         attraction: ``(n_items,)`` probability that an item is clicked when it is looked at.
         positions: length of the list, K.
-        item_names: optional texts, one per item.
-        name: what tables and charts call the problem.
+        item_names, name: see `ListProblem`.
 
     >>> problem = Cascade([0.5, 0.4, 0.1], positions=2)
     >>> problem.best_decision(), round(problem.best_value, 3)
@@ -120,8 +119,7 @@ class Conjunctive(AlikePositions):
     Args:
         attraction: ``(n_items,)`` probability that an item works.
         positions: length of the list, K.
-        item_names: optional texts, one per item.
-        name: what tables and charts call the problem.
+        item_names, name: see `ListProblem`.
 
     >>> problem = Conjunctive([0.9, 0.8, 0.5], positions=2)
     >>> problem.best_decision(), round(problem.best_value, 3)

@@ -14,8 +14,8 @@ import numpy as np
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
 from rankone.numerics.arrays import Floats
-from rankone.problems.lists.base import CURVE, Given, ListProblem, divergence_sum, low_rates, two_levels
-from rankone.problems.product_input import probabilities
+from rankone.problems.lists.base import CURVE, ListProblem, divergence_sum, low_rates, two_levels
+from rankone.problems.product_input import Given, probabilities
 from rankone.problems.rank_one import RankOne
 from rankone.problems.registry import family
 
@@ -50,8 +50,7 @@ class PBM(ListProblem):
     Args:
         attraction: ``(n_items,)`` probability that an item is clicked when it is looked at.
         examination: ``(n_positions,)`` probability that a position is looked at; in (0, 1], in any order.
-        item_names: optional texts, one per item.
-        name: what tables and charts call the problem.
+        item_names, name: see `ListProblem`.
 
     >>> problem = PBM([0.1, 0.4, 0.5], examination=[0.5, 1.0])
     >>> problem.best_decision(), round(problem.best_value, 3)

@@ -18,8 +18,8 @@ from rankone.compiling.compiled import noalloc
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
 from rankone.numerics.arrays import Floats
-from rankone.problems.lists.base import Given, ListProblem
-from rankone.problems.product_input import probabilities
+from rankone.problems.lists.base import ListProblem
+from rankone.problems.product_input import Given, probabilities
 
 _MOST_LISTS = 20_000  # that are all tried
 
@@ -75,8 +75,7 @@ class UBM(ListProblem):
         examination: ``(n_positions, n_positions + 1)`` probability that a position is looked at, by the position of
             the last click above it, counted from 1; 0: no click above. Clicks cannot be below: what stands there is
             not used.
-        item_names: optional texts, one per item.
-        name: what tables and charts call the problem.
+        item_names, name: see `ListProblem`.
 
     >>> UBM([0.5, 0.4, 0.1], [[1.0, 0.0, 0.0], [0.3, 0.9, 0.0]]).best_decision()
     (0, 1)

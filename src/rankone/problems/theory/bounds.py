@@ -150,8 +150,8 @@ def star_time(best: float, others: npt.ArrayLike) -> float:
         tried = np.linspace(low, high, _TRIED) if low > 1e-3 else np.geomspace(low, high, _TRIED)
         z = _means_at(tried * most, best, means)
         totals = (_divergence(np.array(best), z) / np.maximum(_divergence(means, z), 1e-300)).sum(axis=1)
-        place = int(np.clip(np.searchsorted(totals, 1.0), 1, _TRIED - 1))
-        low, high = float(tried[place - 1]), float(tried[place])
+        index = int(np.clip(np.searchsorted(totals, 1.0), 1, _TRIED - 1))
+        low, high = float(tried[index - 1]), float(tried[index])
     y = 0.5 * (low + high) * most
     z = _means_at(np.array([y]), best, means)[0]
     shares = (best - z) / (z - means)

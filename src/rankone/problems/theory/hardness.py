@@ -191,10 +191,10 @@ def hardness(problem: Product | str, horizon: int = 2_000_000) -> Hardness:
     >>> round(found.lower_bound_constant, 2), round(found.lower_bound), round(found.most_regret)
     (78.29, 1136, 1000000)
     """
-    found = as_problem(problem)
-    if not isinstance(found, Product):
-        raise InputError("a problem of factors, for which there is theory", f"{found!r}", "try needle:8x8")
-    return Hardness(found, as_whole_number("horizon", horizon))
+    result = as_problem(problem)
+    if not isinstance(result, Product):
+        raise InputError("a problem of factors, for which there is theory", f"{result!r}", "try needle:8x8")
+    return Hardness(result, as_whole_number("horizon", horizon))
 
 
 def _finite(value: float | None) -> float | None:
