@@ -24,11 +24,12 @@ from loky import get_reusable_executor
 
 import rankone
 from benchmarks import forecasts, late_clicks
+from benchmarks.page_parts import begin, write_between
 from rankone.problems.theory.bounds import characteristic_time
 from rankone.simulation.plans.rehearsal import MOVEMENTS, Rehearsal, simulate_experiment
 
 PAGE = Path(__file__).parents[1] / "docs" / "verdicts-measured.md"
-BEGIN, END = "<!-- written by python -m benchmarks verdicts -->\n", "<!-- end of what is written -->\n"
+BEGIN = begin("benchmarks verdicts")
 WORKERS = 2
 
 EQUAL_RATE, EQUAL_DECISIONS, EQUAL_RUNS = 0.4, 2_000, 400
@@ -291,6 +292,5 @@ def report() -> str:
         f"### What reports say on the way\n\n{live_reports()}"
         f"\n\n### If clicks come late\n\n{late_clicks.report()}\n\n### Visitors still needed\n\n{forecasts.report()}"
     )
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    PAGE.write_text(before + BEGIN + "\n" + text + "\n\n" + END + rest.partition(END)[2])
+    write_between(PAGE, BEGIN, f"{text}\n")
     return text

@@ -21,14 +21,15 @@ import polars as pl
 
 import rankone
 from benchmarks.changing_worlds import one_run
+from benchmarks.page_parts import begin, write_between
 from rankone.numerics.seeds import generator
 from rankone.policies.scheduled_play import Schedule, replay_schedule
 from rankone.problems import Problem
 from rankone.problems.segmented import Segmented
 
-WORLDS_BEGIN = "<!-- written by python -m benchmarks.which_policy --worlds -->\n"
+WORLDS_BEGIN = begin("benchmarks.which_policy --worlds")
 PAGE = Path(__file__).parents[1] / "docs" / "which-policy.md"
-BEGIN, END = "<!-- written by python -m benchmarks.which_policy -->\n", "<!-- end of what is written -->\n"
+BEGIN = begin("benchmarks.which_policy")
 POLICIES = (
     "uts",
     "imed-ub",
@@ -194,17 +195,11 @@ def main() -> None:
     parser.add_argument("--worlds", action="store_true", help="only the table of worlds that change or are not rank 1")
     chosen = parser.parse_args()
     if chosen.worlds:
-        write_between(WORLDS_BEGIN, worlds(chosen.runs))
+        write_between(PAGE, WORLDS_BEGIN, worlds(chosen.runs))
         return
     text = markdown(played(chosen.runs, chosen.workers), chosen.runs)
     print(text)
-    write_between(BEGIN, text)
-
-
-def write_between(begin: str, text: str) -> None:
-    """Write a table into the page, after the line that it begins with."""
-    before, _, rest = PAGE.read_text().partition(begin)
-    PAGE.write_text(before + begin + "\n" + text + "\n" + END + rest.partition(END)[2])
+    write_between(PAGE, BEGIN, text)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+from benchmarks.page_parts import END
 from benchmarks.which_list_policy import BEGIN as BEGIN_LISTS
-from benchmarks.which_policy import BEGIN, END, FEEDBACK, POLICIES
+from benchmarks.which_policy import BEGIN, FEEDBACK, POLICIES
 
 import rankone
 from rankone.errors import InputError
