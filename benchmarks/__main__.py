@@ -27,9 +27,20 @@ import benchmarks
 
 HERE = Path(__file__).parent
 WHEN_NAMED = {
-    "alarms", "coverage", "evaluation", "factors", "factors_resume", "headline", "misfit",
-    "model_choice", "plans", "segments", "soak", "split", "verdicts",
-}  # fmt: skip
+    "alarms",
+    "coverage",
+    "evaluation",
+    "factors",
+    "factors_resume",
+    "headline",
+    "misfit",
+    "model_choice",
+    "plans",
+    "segments",
+    "soak",
+    "split",
+    "verdicts",
+}
 
 
 def main() -> None:

@@ -169,10 +169,23 @@ def run(
         pair = np.zeros(2, np.int64)
         bars = np.log([(size - 2) / 0.05, comparisons(shape) / 0.05])
         stage = Stage(
-            pair, pair.copy(), np.zeros(1, np.int64), np.zeros(size), np.empty(size), np.zeros(0), np.arange(size),
-            pair.copy(), np.zeros(size), np.zeros(1, np.int64), lost, best, bars, np.array([bar]),
-            np.array([PROBES if change == "restart" or (interaction == "test-all" and misfit) else 0.0]), aim,
-        )  # fmt: skip
+            pair,
+            pair.copy(),
+            np.zeros(1, np.int64),
+            np.zeros(size),
+            np.empty(size),
+            np.zeros(0),
+            np.arange(size),
+            pair.copy(),
+            np.zeros(size),
+            np.zeros(1, np.int64),
+            lost,
+            best,
+            bars,
+            np.array([bar]),
+            np.array([PROBES if change == "restart" or (interaction == "test-all" and misfit) else 0.0]),
+            aim,
+        )
         return (state, start_steering(shape, aim.explore), start_evidence(shape), watch), stage, rng
 
     known, stage, rng = era(fresh=True)
@@ -232,20 +245,27 @@ def exception(rng: np.random.Generator) -> list[Floats]:
 
 # What is played: worlds, visitors, runs, what counts as an alarm, and what the experiment does about it.
 _CHANGE: dict[str, dict[str, Any]] = {
-    "ignore": {}, "restart": {"change": "restart"}, "told when (oracle)": {"oracle": True},
-}  # fmt: skip
+    "ignore": {},
+    "restart": {"change": "restart"},
+    "told when (oracle)": {"oracle": True},
+}
 _MISFIT: dict[str, dict[str, Any]] = {
-    "ignore": {}, "test-all": {"interaction": "test-all"}, f"{INSURED} from the beginning": {"policy": INSURED},
-}  # fmt: skip
+    "ignore": {},
+    "test-all": {"interaction": "test-all"},
+    f"{INSURED} from the beginning": {"policy": INSURED},
+}
 WORLDS: dict[str, tuple[Any, int, int, dict[str, Any]]] = {
     "everything changes three times in 200,000 visitors": (
-        lambda rng: [product(rng, SIZE, 0.5) for _ in range(4)], 200_000, 8, _CHANGE
+        lambda rng: [product(rng, SIZE, 0.5) for _ in range(4)],
+        200_000,
+        8,
+        _CHANGE,
     ),
     "what leads gets worse after 20,000 of 40,000 visitors": (falls, 40_000, 8, _CHANGE),
     "the worst row becomes the best after 20,000 of 40,000 visitors": (rises, 40_000, 8, _CHANGE),
     "nothing changes in 40,000 visitors": (lambda rng: [product(rng, SIZE, 0.5)], 40_000, 8, _CHANGE),
     "6 x 6, one pair that is no product, 100,000 visitors": (exception, 100_000, 4, _MISFIT),
-}  # fmt: skip
+}
 
 
 def false_alarms() -> str:

@@ -172,9 +172,13 @@ def judged(world: World, rng: np.random.Generator) -> list[float] | None:
     whole = whole_rate(settled.shown, settled.clicked, place, intervals.of_combination(place), DOUBT / 2.0)
     shrunken = float(shrink(settled, scatter.value)[place])
     return [
-        float(np.mean(levels)), chosen >= least * rates.max() - 1e-12, _holds(rate, chosen), _holds(whole, truth),
-        math.log(observed[place] / truth), math.log(shrunken / truth),
-    ]  # fmt: skip
+        float(np.mean(levels)),
+        chosen >= least * rates.max() - 1e-12,
+        _holds(rate, chosen),
+        _holds(whole, truth),
+        math.log(observed[place] / truth),
+        math.log(shrunken / truth),
+    ]
 
 
 def _holds(found: Bounded, truth: float) -> bool:
@@ -231,10 +235,12 @@ def _counted(shown: Ints, clicked: Ints, days: bool) -> FactorCounts:
     return FactorCounts(
         ("row", "col"),
         tuple(tuple(f"{letter}{place}" for place in range(size)) for letter, size in zip("rc", sizes, strict=True)),
-        np.argwhere(np.ones(sizes)), shown.sum(axis=0).reshape(-1), clicked.sum(axis=0).reshape(-1),
+        np.argwhere(np.ones(sizes)),
+        shown.sum(axis=0).reshape(-1),
+        clicked.sum(axis=0).reshape(-1),
         estimated_dispersion(cell, part if days else None, each[0] * 1.0, each[1] * 1.0),
         slices=Slices(tuple(f"day {place}" for place in range(parts)), cell, part, *each) if days else None,
-    )  # fmt: skip
+    )
 
 
 def _shares(world: World, rates: Floats) -> Ints:

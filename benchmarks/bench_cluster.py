@@ -56,9 +56,13 @@ def report() -> str:
     walls: dict[str, list[float]] = {}
     processor: dict[str, list[float]] = {}
     tables, started = [], time.perf_counter()
-    with dask.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
-    ) as cluster, dask.Client(cluster, set_as_default=False) as client, local_pool(2) as pool:  # fmt: skip
+    with (
+        dask.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        dask.Client(cluster, set_as_default=False) as client,
+        local_pool(2) as pool,
+    ):
         far = client.get_executor()
         rankone.simulate(PROBLEM, POLICIES, horizon=10, runs=8, executor=far)
         ready = time.perf_counter() - started

@@ -61,11 +61,15 @@ def write_tables(folder: Path) -> None:
         items = (rng.integers(0, 50, LISTS_A_FILE)[:, None] + 3 * np.arange(POSITIONS)) % 50
         position = np.tile(np.arange(1, POSITIONS + 1), LISTS_A_FILE)
         rows = np.repeat(query, POSITIONS)
-        table = pl.DataFrame({
-            "list": np.repeat(np.arange(LISTS_A_FILE) + number * LISTS_A_FILE, POSITIONS),
-            "query": rows, "item": rows * 50 + items.ravel(), "position": position,
-            "clicked": (rng.random(len(rows)) < 0.4 / position).astype(np.int64),
-        })  # fmt: skip
+        table = pl.DataFrame(
+            {
+                "list": np.repeat(np.arange(LISTS_A_FILE) + number * LISTS_A_FILE, POSITIONS),
+                "query": rows,
+                "item": rows * 50 + items.ravel(),
+                "position": position,
+                "clicked": (rng.random(len(rows)) < 0.4 / position).astype(np.int64),
+            }
+        )
         table.write_parquet(folder / f"{number}.parquet")
 
 

@@ -93,9 +93,11 @@ def _drawn(name: str, a: np.ndarray, g: np.ndarray, n: np.ndarray, logs: int) ->
         {
             "query": np.repeat([f"log {log:04}" for log in range(logs)], len(item)),
             "item": np.tile([f"i{number:03}" for number in item], logs),
-            "position": np.tile(place + 1, logs), "impressions": np.tile(shown, logs), "clicks": drawn.ravel(),
+            "position": np.tile(place + 1, logs),
+            "impressions": np.tile(shown, logs),
+            "clicks": drawn.ravel(),
         }
-    )  # fmt: skip
+    )
     return clicks.Counts(table)
 
 
@@ -137,9 +139,7 @@ def report() -> str:
     item, place = np.nonzero(n)
     rate = np.linspace(0.02, 0.6, items)[item] / (1 + place)
     table = {"query": "q", "item": [f"{number:04}" for number in item], "position": place + 1, "impressions": 100}
-    counts = clicks.Counts(
-        pl.DataFrame({**table, "clicks": generator(1, "thousand").binomial(100, rate)})
-    )  # fmt: skip
+    counts = clicks.Counts(pl.DataFrame({**table, "clicks": generator(1, "thousand").binomial(100, rate)}))
     model = clicks.PBM().fit(counts)
     begin = time.process_time()
     model.intervals()

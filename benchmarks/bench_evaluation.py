@@ -78,11 +78,15 @@ def judged(answers, truth: float) -> pl.DataFrame:
     """Per estimator: mean error in standard errors of that mean, and how often the interval has the truth."""
     rows = pl.concat([found.table.select("estimator", "value", "low", "high") for found in answers]).drop_nulls("value")
     error = pl.col("value") - truth
-    return rows.group_by("estimator", maintain_order=True).agg(
-        error=error.mean(),
-        z=error.mean() / (error.std() / pl.len().sqrt()),
-        held=(pl.col("low") <= truth) & (truth <= pl.col("high")),
-    ).with_columns(held=pl.col("held").list.mean())  # fmt: skip
+    return (
+        rows.group_by("estimator", maintain_order=True)
+        .agg(
+            error=error.mean(),
+            z=error.mean() / (error.std() / pl.len().sqrt()),
+            held=(pl.col("low") <= truth) & (truth <= pl.col("high")),
+        )
+        .with_columns(held=pl.col("held").list.mean())
+    )
 
 
 def correctness() -> str:

@@ -116,6 +116,9 @@ def peers() -> list[str]:
 def report() -> str:
     """Return all figures as Markdown."""
     parts = {
-        "Engines and plain twins, cascades": twins, "Many items": flatness, "A page": pages, "Other libraries": peers,
-    }  # fmt: skip
+        "Engines and plain twins, cascades": twins,
+        "Many items": flatness,
+        "A page": pages,
+        "Other libraries": peers,
+    }
     return "\n\n".join(f"### {title}\n\n" + "\n".join(part()) for title, part in parts.items())

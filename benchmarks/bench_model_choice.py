@@ -55,10 +55,13 @@ def log_of(world: str, seed: int) -> pl.DataFrame:
     names = np.array([f"i{item:02}" for item in range(ITEMS)])
     return pl.DataFrame(
         {
-            "list": np.repeat(np.arange(LISTS), POSITIONS), "query": "q", "item": names[shown.ravel()],
-            "position": np.tile(np.arange(1, POSITIONS + 1), LISTS), "clicked": clicked.ravel(),
+            "list": np.repeat(np.arange(LISTS), POSITIONS),
+            "query": "q",
+            "item": names[shown.ravel()],
+            "position": np.tile(np.arange(1, POSITIONS + 1), LISTS),
+            "clicked": clicked.ravel(),
         }
-    )  # fmt: skip
+    )
 
 
 def chosen(world: str, seed: int) -> str:

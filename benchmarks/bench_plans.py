@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import rankone
-from rankone.simulation.plans.plan import _problem
+from rankone.simulation.plans.plan import Case
 from rankone.simulation.plans.rehearsal import simulate_experiment
 
 RUNS, SEED = 200, 70_000
@@ -32,9 +32,14 @@ def _line(sizes: tuple[int, ...], rate: float, lift: float, margin: float, goal:
         for seed in range(PLANS)
     ]
     found = simulate_experiment(
-        _problem(sizes, rate, lift), goal=goal, margin=margin, visitors=round(plans[0].beyond), after="stop", runs=runs,
+        Case(tuple(sizes), rate, lift, 0.0).problem(),
+        goal=goal,
+        margin=margin,
+        visitors=round(plans[0].beyond),
+        after="stop",
+        runs=runs,
         seed=SEED,
-    )  # fmt: skip
+    )
     verdicts = np.array([each.verdict or np.inf for each in found])
     truths = {
         "median": np.median(verdicts),

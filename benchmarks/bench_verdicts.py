@@ -24,11 +24,12 @@ from loky import get_reusable_executor
 
 import rankone
 from benchmarks import forecasts, late_clicks
+from benchmarks.page_parts import begin, write_between
 from rankone.problems.theory.bounds import characteristic_time
 from rankone.simulation.plans.rehearsal import MOVEMENTS, Rehearsal, simulate_experiment
 
 PAGE = Path(__file__).parents[1] / "docs" / "verdicts-measured.md"
-BEGIN, END = "<!-- written by python -m benchmarks verdicts -->\n", "<!-- end of what is written -->\n"
+BEGIN = begin("benchmarks verdicts")
 WORKERS = 2
 
 EQUAL_RATE, EQUAL_DECISIONS, EQUAL_RUNS = 0.4, 2_000, 400
@@ -39,9 +40,15 @@ STATED = [(policy, goal) for policy in ("uts", "top-two", "uniform") for goal in
 DECISIONS = 100_000
 # Policies and goals of the table, and how often each is rehearsed.
 PLAYED = {
-    ("uts", "both"): 20, ("uts", "decide"): 20, ("uts", "earn"): 5, ("top-two", "both"): 5, ("top-two", "earn"): 5,
-    ("uniform", "both"): 10, ("uniform", "earn"): 10, ("thompson", "both"): 5,
-}  # fmt: skip
+    ("uts", "both"): 20,
+    ("uts", "decide"): 20,
+    ("uts", "earn"): 5,
+    ("top-two", "both"): 5,
+    ("top-two", "earn"): 5,
+    ("uniform", "both"): 10,
+    ("uniform", "earn"): 10,
+    ("thompson", "both"): 5,
+}
 
 LIVE_RUNS = 400
 
@@ -159,9 +166,11 @@ def wrong_statements(policy: str, goal: str, shape: tuple[int, int], site: str) 
     """Return in how many runs a winner was declared, and in how many a level was said to beat another."""
     equal = rankone.RankOne([math.sqrt(EQUAL_RATE)] * shape[0], [math.sqrt(EQUAL_RATE)] * shape[1])
     found = [
-        simulate_experiment(equal, policy=policy, goal=goal, site=site, visitors=EQUAL_DECISIONS, after="weigh", runs=1, seed=seed)[0]
+        simulate_experiment(
+            equal, policy=policy, goal=goal, site=site, visitors=EQUAL_DECISIONS, after="weigh", runs=1, seed=seed
+        )[0]
         for seed in range(EQUAL_RUNS)
-    ]  # fmt: skip
+    ]
     return sum(each.verdict is not None for each in found), sum(each.beaten_wrongly > 0 for each in found)
 
 
@@ -283,6 +292,5 @@ def report() -> str:
         f"### What reports say on the way\n\n{live_reports()}"
         f"\n\n### If clicks come late\n\n{late_clicks.report()}\n\n### Visitors still needed\n\n{forecasts.report()}"
     )
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    PAGE.write_text(before + BEGIN + "\n" + text + "\n\n" + END + rest.partition(END)[2])
+    write_between(PAGE, BEGIN, f"{text}\n")
     return text

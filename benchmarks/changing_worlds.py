@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 import rankone
+from benchmarks.page_parts import begin, write_between
 from rankone.kernels.feedback import Scratch
 from rankone.kernels.play import play_through
 from rankone.numerics.seeds import generator
 from rankone.policies.factors.changing.glr_uts import GLR_ERA
 
 DOCS = Path(__file__).parents[1] / "docs"
-BEGIN, END = "<!-- written by python -m benchmarks.changing_worlds -->\n", "<!-- end of what is written -->\n"
+BEGIN = begin("benchmarks.changing_worlds")
 DECISIONS = 100_000
 # Each seed is another problem, and another schedule.
 CHANGING = {
@@ -153,8 +154,7 @@ def main() -> None:
         return
     page = DOCS / ("when-the-world-changes.md" if chosen.part == "change" else "when-rank-1-is-wrong.md")
     text = change(chosen.runs, chosen.flat_runs) if chosen.part == "change" else misfit(chosen.runs)
-    before, _, rest = page.read_text().partition(BEGIN)
-    page.write_text(before + BEGIN + "\n" + text + "\n" + END + rest.partition(END)[2])
+    write_between(page, BEGIN, text)
 
 
 if __name__ == "__main__":

@@ -98,11 +98,14 @@ def list_log(seed, n_lists, world, logger) -> pl.DataFrame:
     placed = np.array([[sum(p for o, p in logger.items() if o[k] == each[k]) for k in (0, 1)] for each in every])
     return pl.DataFrame(
         {
-            "list": np.repeat(np.arange(n_lists), 2), "position": np.tile([1, 2], n_lists),
-            "item": np.array(list("abcd"))[items].ravel(), "clicked": clicked.ravel(),
-            "beginning_chance": begun[chosen].ravel(), "position_chance": placed[chosen].ravel(),
+            "list": np.repeat(np.arange(n_lists), 2),
+            "position": np.tile([1, 2], n_lists),
+            "item": np.array(list("abcd"))[items].ravel(),
+            "clicked": clicked.ravel(),
+            "beginning_chance": begun[chosen].ravel(),
+            "position_chance": placed[chosen].ravel(),
         }
-    )  # fmt: skip
+    )
 
 
 ATTRACTION, EXAMINED = np.array([0.7, 0.5, 0.3, 0.2]), np.array([0.9, 0.5])

@@ -18,10 +18,12 @@ LOOKS = (100, 300, 1_000, 3_000, 10_000)
 LONGEST = 100_000  # visitors; a verdict that takes longer is one that no guess foresees
 SIDE = math.sqrt(0.3)
 PROBLEMS = {
-    f"{size} x {size}, 30 %, ratios {ratio:g}": RankOne([SIDE, *[SIDE * ratio] * (size - 1)], [SIDE, *[SIDE * ratio] * (size - 1)])
+    f"{size} x {size}, 30 %, ratios {ratio:g}": RankOne(
+        [SIDE, *[SIDE * ratio] * (size - 1)], [SIDE, *[SIDE * ratio] * (size - 1)]
+    )
     for size in (2, 3)
     for ratio in (0.8, 0.87, 0.93, 1.0)
-}  # fmt: skip
+}
 
 # Left out: "both" near ties, and with nine pairs, takes an hour.
 LONG = {(name, "both") for name in list(PROBLEMS)[3:]}

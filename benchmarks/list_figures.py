@@ -40,22 +40,37 @@ KNOWN = {
     "std": Known(
         PBM(STANDARD, (1.0, 0.75, 0.6, 0.3, 0.1)),
         {
-            "toprank": (582, 34), "unirank": (1027, 186), "grab": (627, 37), "gibbs-ts": (113, 11), "bc-ts": (82, 8),
-            "pbm-ucb": (1074, 8), "pbm-pie": (207, 23),
+            "toprank": (582, 34),
+            "unirank": (1027, 186),
+            "grab": (627, 37),
+            "gibbs-ts": (113, 11),
+            "bc-ts": (82, 8),
+            "pbm-ucb": (1074, 8),
+            "pbm-pie": (207, 23),
         },
     ),
     "simul": Known(
         PBM(_SIMUL, (1.0, 0.9, 0.83, 0.78, 0.75)),
         {
-            "toprank": (277, 12), "unirank": (204, 9), "grab": (446, 34), "gibbs-ts": (108, 17), "bc-ts": (46.8, 0.7),
-            "pbm-ucb": (753, 12), "pbm-pie": (76.1, 2.4),
+            "toprank": (277, 12),
+            "unirank": (204, 9),
+            "grab": (446, 34),
+            "gibbs-ts": (108, 17),
+            "bc-ts": (46.8, 0.7),
+            "pbm-ucb": (753, 12),
+            "pbm-pie": (76.1, 2.4),
         },
     ),
     "kdd 10": Known(
         PBM(_KDD_10, (1.0, 0.4111, 0.2751)),
         {
-            "toprank": (341, 18), "unirank": (372, 35), "grab": (432, 25), "gibbs-ts": (66, 3), "bc-ts": (48, 4),
-            "pbm-ucb": (521, 10), "pbm-pie": (98, 8),
+            "toprank": (341, 18),
+            "unirank": (372, 35),
+            "grab": (432, 25),
+            "gibbs-ts": (66, 3),
+            "bc-ts": (48, 4),
+            "pbm-ucb": (521, 10),
+            "pbm-pie": (98, 8),
         },
     ),
     "kdd 1": Known(
@@ -74,25 +89,29 @@ KNOWN = {
         PBM((0.99, 0.95, 0.9, 0.85, 0.8, *[0.75] * 5), (1.0, 0.75, 0.6, 0.3, 0.1)),
         {"toprank": (3789, 197), "unirank": (1321, 263), "grab": (1371, 140), "gibbs-ts": (411, 5)},
     ),
-    "std, cascade": Known(
-        Cascade(STANDARD, 5), {"toprank": (257, 17), "unirank": (482, 56), "cascade-ts": (72, 10)}
-    ),
+    "std, cascade": Known(Cascade(STANDARD, 5), {"toprank": (257, 17), "unirank": (482, 56), "cascade-ts": (72, 10)}),
     "simul, cascade": Known(Cascade(_SIMUL, 5), {"toprank": (209, 9), "unirank": (157, 9), "cascade-ts": (44, 1)}),
     "cascade 16 x 4": Known("cascade:16x4", {"cascade-ts": (110.3, 2.1)}),
     "cascade 16 x 8, gap .075": Known("cascade:16x8:gap=0.075", {"cascade-ts": (114.6, 11.2)}),
     "cascade 64 x 4, gap .075": Known(
         "cascade:64x4:gap=0.075", {"cascade-ts": (963, 56), "cascade-kl-ucb": (1638, 47)}
     ),
-}  # fmt: skip
+}
 
 #: Of the problem that was not kept: what random lists lose, and what policies do, of 100,000 lists.
 LOST_AT_RANDOM = {"pbm": 13_712.0, "cascade": 10_591.0}
 UNKEPT = {
     "pbm": {
-        "gibbs-ts": 118, "bc-ts": 120, "cascade-ts": 209, "blind-ts": 164, "unirank": 435, "grab": 538, "toprank": 890,
+        "gibbs-ts": 118,
+        "bc-ts": 120,
+        "cascade-ts": 209,
+        "blind-ts": 164,
+        "unirank": 435,
+        "grab": 538,
+        "toprank": 890,
     },
     "cascade": {"bc-ts": 96, "cascade-ts": 114, "gibbs-ts": 116, "cascade-kl-ucb": 190, "unirank": 392, "toprank": 809},
-}  # fmt: skip
+}
 
 
 def regrets(problem: ListProblem | str, policy: str, runs: int, seed: int) -> list[float]:

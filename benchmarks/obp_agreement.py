@@ -77,10 +77,13 @@ def _decisions(ope: Any, table: pl.DataFrame, target: pl.DataFrame) -> dict[str,
     fold, rates = fold_rates(log, seed=0)
     n = len(log.reward)
     given = {
-        "reward": log.reward, "action": log.action, "pscore": rows.table["chance"].to_numpy(),
-        "position": np.zeros(n, int), "action_dist": np.tile(log.target[None, :, None], (n, 1, 1)),
+        "reward": log.reward,
+        "action": log.action,
+        "pscore": rows.table["chance"].to_numpy(),
+        "position": np.zeros(n, int),
+        "action_dist": np.tile(log.target[None, :, None], (n, 1, 1)),
         "estimated_rewards_by_reg_model": rates[fold][:, :, None],
-    }  # fmt: skip
+    }
     caps = {name: ours[name].cap if np.isfinite(ours[name].cap) else 1e9 for name in ("switch-dr", "shrunk-dr")}
     theirs = {
         "replay": ope.ReplayMethod(),
@@ -103,15 +106,20 @@ def _lists(ope: Any) -> dict[str, float]:
     lists = [list(map(int, each)) for each in shown]
     log = pl.DataFrame(
         {
-            "slate_id": np.repeat(np.arange(4_000), 3), "position": np.tile(np.arange(3), 4_000), "item": shown.ravel(),
-            "reward": clicked.ravel().astype(float), "pscore": 1 / 60, "pscore_item_position": 1 / 5,
+            "slate_id": np.repeat(np.arange(4_000), 3),
+            "position": np.tile(np.arange(3), 4_000),
+            "item": shown.ravel(),
+            "reward": clicked.ravel().astype(float),
+            "pscore": 1 / 60,
+            "pscore_item_position": 1 / 5,
             "pscore_cascade": np.tile([1 / 5, 1 / 20, 1 / 60], 4_000),
         }
-    )  # fmt: skip
+    )
     target = pl.DataFrame(
         [(n, k, str(item), p) for n, (each, p) in enumerate(wanted.items()) for k, item in enumerate(each)],
-        schema=["list", "position", "item", "probability"], orient="row",
-    )  # fmt: skip
+        schema=["list", "position", "item", "probability"],
+        orient="row",
+    )
     found = rankone.evaluate_lists(log, target).table
     ours = dict(zip(found["estimator"], found["value"], strict=True))
 
@@ -124,6 +132,8 @@ def _lists(ope: Any) -> dict[str, float]:
         "evaluation_policy_pscore_item_position": share(lambda each, own, k: each[k] == own[k]),
     }
     theirs = {
-        "sips": ope.SlateStandardIPS(3), "rips": ope.SlateRewardInteractionIPS(3), "iips": ope.SlateIndependentIPS(3),
-    }  # fmt: skip
+        "sips": ope.SlateStandardIPS(3),
+        "rips": ope.SlateRewardInteractionIPS(3),
+        "iips": ope.SlateIndependentIPS(3),
+    }
     return {name: abs(each.estimate_policy_value(**given) - ours[name]) for name, each in theirs.items()}

@@ -12,11 +12,12 @@ from pathlib import Path
 import polars as pl
 
 import rankone
+from benchmarks.page_parts import begin, write_between
 from benchmarks.which_list_policy import markdown
 from rankone.simulation.arena import Arena
 
 PAGE = Path(__file__).parents[1] / "docs" / "more-than-two-factors.md"
-BEGIN, END = "<!-- written by python -m benchmarks.which_factor_policy -->\n", "<!-- end of what is written -->\n"
+BEGIN = begin("benchmarks.which_factor_policy")
 
 
 def written(found: Arena, runs: int) -> str:
@@ -62,9 +63,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args()
     found = rankone.arena(factors=True, runs=given.runs, workers=given.workers, out=given.out)
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{written(found, given.runs)}\n{END}{after}")
+    write_between(PAGE, BEGIN, written(found, given.runs))
 
 
 if __name__ == "__main__":

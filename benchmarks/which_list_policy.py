@@ -13,11 +13,12 @@ from pathlib import Path
 import polars as pl
 
 import rankone
-from rankone.simulation.arena import LIST_REFERENCE, Arena
+from benchmarks.page_parts import begin, write_between
+from rankone.simulation.arena import Arena
 from rankone.simulation.arena_problems import LIST_PROBLEMS, WORLDS
 
 PAGE = Path(__file__).parents[1] / "docs" / "which-list-policy.md"
-BEGIN, END = "<!-- written by python -m benchmarks.which_list_policy -->\n", "<!-- end of what is written -->\n"
+BEGIN = begin("benchmarks.which_list_policy")
 
 
 MANY = "1,000 items"
@@ -32,7 +33,7 @@ def played(runs: int, workers: int | None, out: Path | None, sizes: list[int]) -
         names = [name for name, items in entries.items() if items == size]
         part = rankone.arena(names, lists=True, runs=max(2, runs // SIZES[size]), workers=workers, out=out)
         found |= {str(rows["problem"][0]): rows for rows in part.table.partition_by("problem", maintain_order=True)}
-    return Arena(pl.concat([found[name] for name in entries if name in found]), LIST_REFERENCE)
+    return Arena(pl.concat([found[name] for name in entries if name in found]), "gibbs-ts")
 
 
 def markdown(rows: list[list[str]]) -> str:
@@ -92,10 +93,7 @@ def main() -> None:
     found = played(given.runs, given.workers, given.out, given.items)
     if given.only_play:
         return
-    text = written(found)
-    page = PAGE.read_text()
-    before, _, rest = page.partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
+    write_between(PAGE, BEGIN, written(found))
 
 
 if __name__ == "__main__":

@@ -21,23 +21,40 @@ import polars as pl
 
 import rankone
 from benchmarks.changing_worlds import one_run
+from benchmarks.page_parts import begin, write_between
 from rankone.numerics.seeds import generator
 from rankone.policies.scheduled_play import Schedule, replay_schedule
 from rankone.problems import Problem
 from rankone.problems.segmented import Segmented
 
-WORLDS_BEGIN = "<!-- written by python -m benchmarks.which_policy --worlds -->\n"
+WORLDS_BEGIN = begin("benchmarks.which_policy --worlds")
 PAGE = Path(__file__).parents[1] / "docs" / "which-policy.md"
-BEGIN, END = "<!-- written by python -m benchmarks.which_policy -->\n", "<!-- end of what is written -->\n"
+BEGIN = begin("benchmarks.which_policy")
 POLICIES = (
-    "uts", "imed-ub", "osub", "thompson", "kl-ucb", "ucb1",
-    "rank1elim-kl-anytime:c=0", "rank1elim-kl:c=0", "rank1elim-kl", "uniform",
-)  # fmt: skip
+    "uts",
+    "imed-ub",
+    "osub",
+    "thompson",
+    "kl-ucb",
+    "ucb1",
+    "rank1elim-kl-anytime:c=0",
+    "rank1elim-kl:c=0",
+    "rank1elim-kl",
+    "uniform",
+)
 # Made for worlds that are no product, change, or have segments; the last five are references for any table that changes.
 OF_OTHER_WORLDS = (
-    "insured-uts", "glr-uts", "segmented-uts:segments=4", "discounted-uts", "sliding-uts",
-    "glr-kl-ucb", "m-ucb", "cusum-ucb", "d-ts", "sw-ts",
-)  # fmt: skip
+    "insured-uts",
+    "glr-uts",
+    "segmented-uts:segments=4",
+    "discounted-uts",
+    "sliding-uts",
+    "glr-kl-ucb",
+    "m-ucb",
+    "cusum-ucb",
+    "d-ts",
+    "sw-ts",
+)
 FEEDBACK = {
     "at once": "immediate",
     "late, by 1,000 on average": "delay:mean=1000",
@@ -68,10 +85,13 @@ def lost_elsewhere(name: str, runs: int) -> dict[str, float]:
     for world, rates in other_worlds().items():
         policy = rankone.as_policy(name).with_horizon(DECISIONS)
         shares = [
-            (rates.max() * DECISIONS - (replay_schedule(policy, rates, schedule, generator(run, name, world))[0] * rates).sum())
+            (
+                rates.max() * DECISIONS
+                - (replay_schedule(policy, rates, schedule, generator(run, name, world))[0] * rates).sum()
+            )
             / (DECISIONS * (rates.max() - rates.mean()))
             for run in range(runs)
-        ]  # fmt: skip
+        ]
         lost[world] = float(np.mean(shares))
     return lost
 
@@ -175,17 +195,11 @@ def main() -> None:
     parser.add_argument("--worlds", action="store_true", help="only the table of worlds that change or are not rank 1")
     chosen = parser.parse_args()
     if chosen.worlds:
-        write_between(WORLDS_BEGIN, worlds(chosen.runs))
+        write_between(PAGE, WORLDS_BEGIN, worlds(chosen.runs))
         return
     text = markdown(played(chosen.runs, chosen.workers), chosen.runs)
     print(text)
-    write_between(BEGIN, text)
-
-
-def write_between(begin: str, text: str) -> None:
-    """Write a table into the page, after the line that it begins with."""
-    before, _, rest = PAGE.read_text().partition(begin)
-    PAGE.write_text(before + begin + "\n" + text + "\n" + END + rest.partition(END)[2])
+    write_between(PAGE, BEGIN, text)
 
 
 if __name__ == "__main__":

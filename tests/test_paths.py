@@ -60,7 +60,9 @@ def test_what_a_text_names_is_there():
 
 def test_what_was_moved_is_noticed():
     assert missing("see rankone.policies.kernels, and numerics/compiled.py or src/rankone/numerics/compiled.py") == [
-        "rankone.policies.kernels", "numerics/compiled.py", "src/rankone/numerics/compiled.py",
-    ]  # fmt: skip
+        "rankone.policies.kernels",
+        "numerics/compiled.py",
+        "src/rankone/numerics/compiled.py",
+    ]
     assert missing("rankone.kernels.policy.decide, `rankone.no_such_name`") == ["rankone.no_such_name"]
     assert not missing("rankone.kernels.policy.decide, kernels/policy.py, rankone/kernels/policy.py, rankone.db")

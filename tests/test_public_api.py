@@ -41,8 +41,12 @@ def is_ours(thing):
 
 
 def public_classes():
-    return {getattr(module, name) for module in (rankone, rankone.clicks) for name in module.__all__
-            if inspect.isclass(getattr(module, name))}  # fmt: skip
+    return {
+        getattr(module, name)
+        for module in (rankone, rankone.clicks)
+        for name in module.__all__
+        if inspect.isclass(getattr(module, name))
+    }
 
 
 def parameters(function):

@@ -20,12 +20,17 @@ NEW = ("epsilon-greedy", "my-family", "my-model", "my-format", "my-database", "m
 # What else looks at every class of a kind, and is quick. A newcomer's file must not fail there either.
 ALSO = (
     "tests/simulation/test_recommend.py::test_every_policy_says_when_to_use_it[epsilon-greedy]",
-    "tests/golden/test_golden.py::test_studies_play_as_recorded[best]", "src/rankone/live/storage/__init__.py",
-    "tests/test_package.py", "tests/test_public_api.py", "tests/test_paths.py", "tests/test_site.py::"
-    "test_every_public_name_is_in_the_reference", "tests/test_site.py::test_every_policy_and_its_parameters_are_in_the_reference",
-    "tests/test_site.py::test_every_named_thing_has_its_row", "tests/test_site.py::"
-    "test_every_command_and_option_is_in_the_reference", "tests/test_site.py::test_every_public_name_explains_itself",
-)  # fmt: skip
+    "tests/golden/test_golden.py::test_studies_play_as_recorded[best]",
+    "src/rankone/live/storage/__init__.py",
+    "tests/test_package.py",
+    "tests/test_public_api.py",
+    "tests/test_paths.py",
+    "tests/test_site.py::test_every_public_name_is_in_the_reference",
+    "tests/test_site.py::test_every_policy_and_its_parameters_are_in_the_reference",
+    "tests/test_site.py::test_every_named_thing_has_its_row",
+    "tests/test_site.py::test_every_command_and_option_is_in_the_reference",
+    "tests/test_site.py::test_every_public_name_explains_itself",
+)
 
 
 def recipes():

@@ -46,6 +46,11 @@ def test_words_do_not_come_back(words):
 
 
 def test_the_list_would_notice():
-    assert all(re.search(words, "foretells harms no other s a run a line a policy decisions a run one a core one outcome a pair one row an item 1 clicks needed news 4 times of 5 "
-               'Root of all randomness "pass 8, say" slip of the pen in earnest a study that still runs is told')
-               for words in STUMBLED_OVER)  # fmt: skip
+    assert all(
+        re.search(
+            words,
+            "foretells harms no other s a run a line a policy decisions a run one a core one outcome a pair one row an item 1 clicks needed news 4 times of 5 "
+            'Root of all randomness "pass 8, say" slip of the pen in earnest a study that still runs is told',
+        )
+        for words in STUMBLED_OVER
+    )

@@ -18,6 +18,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 
@@ -52,6 +54,21 @@ class InputError(ExplainedError, ValueError):
     >>> str(InputError("a horizon of at least 1", -5, "try horizon=1000"))
     'expected a horizon of at least 1 - got -5 - try horizon=1000'
     """
+
+
+@contextlib.contextmanager
+def naming(where: object) -> Iterator[None]:
+    """Say of an `InputError` in what it was found: a file, or a part of one.
+
+    >>> with naming("shoes.csv"):
+    ...     raise InputError("a number", "x", "try 0.5")
+    Traceback (most recent call last):
+    rankone.errors.InputError: expected a number in shoes.csv - got x - try 0.5
+    """
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{error.expected} in {where}", error.got, error.do) from None
 
 
 class DecisionError(InputError):

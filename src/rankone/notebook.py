@@ -68,8 +68,7 @@ class Shown:
 
 def columns_of(table: Any) -> Mapping[str, list[Any]]:
     """Return the columns of a table as lists."""
-    found: Mapping[str, list[Any]] = table if isinstance(table, Mapping) else table.to_dict(as_series=False)
-    return found
+    return table if isinstance(table, Mapping) else dict(table.to_dict(as_series=False))
 
 
 def to_pandas(table: Any) -> Any:

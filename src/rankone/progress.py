@@ -43,13 +43,13 @@ class Bar:
         if finished < total and now - self._drawn < _PAUSE:
             return
         self._drawn = now
-        told = f"{finished:,} of {total:,} {self._what}, {now - self._start:,.0f} s"
+        text = f"{finished:,} of {total:,} {self._what}, {now - self._start:,.0f} s"
         if self._in_notebook:
-            self._show(f'<progress value="{finished}" max="{total}" style="width:20em"></progress> {told}', told)
+            self._show(f'<progress value="{finished}" max="{total}" style="width:20em"></progress> {text}', text)
         elif sys.stderr.isatty() or finished == total:
             done = _WIDTH * finished // max(1, total)
             end = "\n" if finished == total else ""
-            sys.stderr.write(f"\r[{'#' * done}{'.' * (_WIDTH - done)}] {told}{end}")
+            sys.stderr.write(f"\r[{'#' * done}{'.' * (_WIDTH - done)}] {text}{end}")
             sys.stderr.flush()
 
     def _show(self, html: str, text: str) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import numbers
 import operator
 import re
 import secrets
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rankone.errors import InputError
@@ -96,6 +97,12 @@ def parse_value(text: str, hint: Any, where: str, default: Any = None) -> Any:
     return text
 
 
+def changed_settings(thing: Any) -> dict[str, str]:
+    """Return the texts of a dataclass's values that differ from their defaults, by name."""
+    values = {field.name: (getattr(thing, field.name), field.default) for field in dataclasses.fields(thing)}
+    return {name: value_text(value) for name, (value, default) in values.items() if value != default}
+
+
 def in_words(name: str) -> str:
     """Write a name with sizes and parameters as people would; any other stays as it is.
 
@@ -153,10 +160,10 @@ def parse_duration(where: str, text: str) -> float:
     >>> parse_duration("--older-than", "1.5d"), parse_duration("--older-than", "600")
     (129600.0, 600.0)
     """
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([smhd]?)", text.strip())
-    if found is None:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([smhd]?)", text.strip())
+    if match is None:
         raise InputError(f"a time for {where}", text, f"try {where} 30d, 36h, 10m or 45s")
-    return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}[found[2]]
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}[match[2]]
 
 
 def value_text(value: Any) -> str:
@@ -209,9 +216,19 @@ def one_of(what: str, value: Any, choices: Iterable[str]) -> Any:
     """
     known = list(choices)
     if value not in known:
-        do = did_you_mean(str(value), known, f"try {what}='{known[0]}'")
+        usual = f"try {what}='{known[0]}'" if what.isidentifier() else "choose one of them"
+        do = did_you_mean(str(value), known, usual)
         raise InputError(f"{what} as one of {', '.join(known)}", value, do)
     return value
+
+
+def distinct(what: str, names: Sequence[str], do: str = "give each its own name") -> None:
+    """Refuse names of which two are the same."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"distinct {what}", f"'{name}' more than once", do)
+        seen.add(name)
 
 
 def whole_number(what: str, value: Any, least: float = 1, most: float = math.inf, example: int | None = None) -> int:

@@ -87,7 +87,7 @@ def test_log_axes_begin_where_there_is_something_to_see():
 @pytest.mark.parametrize(
     ("problem", "title"),
     [
-        (rankone.RankOne([0.9, 0.5, 0.2], [0.8, 0.3]), "3 rows x 2 columns, best click rate 0.72"),
+        (rankone.RankOne([0.9, 0.5, 0.2], [0.8, 0.3]), "row (3) x col (2), best click rate 0.72"),
         (rankone.needle(4, 4, p=0.1), "needle, 4 x 4, p = 0.1"),
         (rankone.RankOne([0.5], [0.5], name="Spring sale: shoes"), "Spring sale: shoes"),
     ],

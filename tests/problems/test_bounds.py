@@ -72,10 +72,10 @@ def test_upper_bound_by_hand() -> None:
     bound = upper_bound(RankOne([0.8, 0.6, 0.8], [0.5, 0.1]), 1000)
     mu = 0.3  # mean of v; gamma = max(0.3, 1 - 0.8) = 0.3
     scale = 160 / (mu * 0.3) * math.log(1000)
-    np.testing.assert_allclose(bound.row_shares, [scale / 0.4, scale / 0.2, scale / 0.4])
-    np.testing.assert_allclose(bound.col_shares, [scale / 0.2, scale / 0.4])
+    np.testing.assert_allclose(bound.shares["row"], [scale / 0.4, scale / 0.2, scale / 0.4])
+    np.testing.assert_allclose(bound.shares["col"], [scale / 0.2, scale / 0.4])
     assert bound.constant == pytest.approx(5 * CONSTANT)
-    assert bound.total == pytest.approx(bound.row_shares.sum() + bound.col_shares.sum() + bound.constant)
+    assert bound.total == pytest.approx(bound.shares["row"].sum() + bound.shares["col"].sum() + bound.constant)
     assert bound.horizon == 1000
 
 
@@ -87,8 +87,8 @@ def test_upper_bound_of_the_papers_needle() -> None:
 
 def test_one_side_of_ties_takes_the_other_sides_gap() -> None:
     bound = upper_bound(RankOne([0.5, 0.5], [0.5, 0.1]), 100)
-    assert bound.row_shares == pytest.approx(bound.col_shares[1])  # the rows: the columns' smallest gap
-    assert bound.col_shares[0] == 0.0  # the best column: the rows have no gap to take
+    assert bound.shares["row"] == pytest.approx(bound.shares["col"][1])  # the rows: the columns' smallest gap
+    assert bound.shares["col"][0] == 0.0  # the best column: the rows have no gap to take
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_one_side_of_ties_takes_the_other_sides_gap() -> None:
 )
 def test_without_anything_to_tell_apart_only_the_constant_is_left(problem: RankOne) -> None:
     bound = upper_bound(problem, 10**6)
-    assert not bound.row_shares.any()
-    assert not bound.col_shares.any()
+    assert not bound.shares["row"].any()
+    assert not bound.shares["col"].any()
     assert bound.total == bound.constant == pytest.approx(CONSTANT * (problem.n_rows + problem.n_cols))
 
 

@@ -15,10 +15,15 @@ from rankone.problems.drifting import rate_at
 from rankone.testing import ProblemSuite
 
 SPECS = [
-    "needle:4x3|changes=3,span=1000", "random:3x4|drift=2,span=1000", "random:3x4|daily=0.6,weekly=0.2,day=100",
-    "random:2x3|wear=50", "product:2x3x2|changes=2,span=500", "exception:4x4|changes=1,span=100",
-    "yahoo-abrupt:6x2", "yahoo-slow:5x1:span=1000",
-]  # fmt: skip
+    "needle:4x3|changes=3,span=1000",
+    "random:3x4|drift=2,span=1000",
+    "random:3x4|daily=0.6,weekly=0.2,day=100",
+    "random:2x3|wear=50",
+    "product:2x3x2|changes=2,span=500",
+    "exception:4x4|changes=1,span=100",
+    "yahoo-abrupt:6x2",
+    "yahoo-slow:5x1:span=1000",
+]
 
 
 class TestEveryDriftingProblem(ProblemSuite):
@@ -99,8 +104,8 @@ def test_names_files_and_segments(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("0,a,x,nan", "a click rate in"),
-        ("0,a,x,1.5", "a click rate in"),
+        ("0,a,x,nan", "a probability from 0 to 1 in"),
+        ("0,a,x,1.5", "a probability from 0 to 1 in"),
         ("0,a,x,0.3\n500,a,x,0.1\n100,a,x,0.2", "a decision that is not before that of the line above"),
         ("0,a,x,0.3\n²,a,x,0.1", "a decision as a whole number from 0 on in line 3"),
         ("0,a,x,0.3\n9999999999999999999,a,x,0.1", "the decision at which a period begins .* at most"),

@@ -44,7 +44,7 @@ def test_probabilities_keep_every_digit(
 
 def test_csv_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "hand.csv"
-    path.write_text("\ufeffname,side,seen,probability\nA,row,10, 0.5\ntop,col,3,0.25\nB,row,7,1\n", encoding="utf-8")
+    path.write_text("\ufefflevel,factor,seen,probability\nA,row,10, 0.5\ntop,col,3,0.25\nB,row,7,1\n", encoding="utf-8")
     found = load_problem(path)
     assert (found.rows.tolist(), found.cols.tolist()) == ([0.5, 1.0], [0.25])
     assert (found.row_names, found.col_names) == (["A", "B"], ["top"])
@@ -98,28 +98,21 @@ def test_long_lists_of_names_are_cut(tmp_path: Path) -> None:
     ("text", "message"),
     [
         (
-            "side,probability\nrow,0.5\n",
-            r"expected columns side, name, probability in .*b.csv - got none called name - ",
+            "factor,probability\nrow,0.5\n",
+            r"expected columns factor, level, probability in .*b.csv - got none called level - ",
         ),
-        ("", r"none called side, name, probability"),
-        ("side,name,probability\nrow,a,0.5\n", r"expected cols as a list of at least one number in .*b.csv"),
+        ("", r"none called factor, level, probability"),
         (
-            "side,name,probability\nline,a,0.5\n",
-            r"expected row or col as the side in line 2 of .*b.csv - got 'line' - ",
+            "factor,level,probability\nrow,a,0.5\ncol,b\n",
+            r"expected a probability from 0 to 1 in line 3 of .* - got '' - ",
         ),
+        ("factor,level,probability\nrow,a,half\n", r"got 'half' - try 0.25"),
+        ("factor,level,probability\nrow,a,nan\ncol,b,0.5\n", r"in line 2 of .* - got 'nan'"),
+        ("factor,level,probability\nrow,a,-1\ncol,b,0.5\n", r"got '-1'"),
+        ("factor,level,probability\n,a,0.1\n", r"expected names of factors as texts in .*b.csv"),
         (
-            "side,name,probability\nrow,a,0.5\ncol,b\n",
-            r"expected a number as the probability in line 3 of .* - got '' - ",
-        ),
-        ("side,name,probability\nrow,a,half\n", r"got 'half' - try 0.25"),
-        (
-            "side,name,probability\nrow,a,nan\ncol,b,0.5\n",
-            r"expected probabilities in \[0, 1\] in rows in .* - got nan",
-        ),
-        ("side,name,probability\nrow,a,-1\ncol,b,0.5\n", r"got -1.0 at index 0"),
-        (
-            "side,name,probability\nrow,a,0.1\nrow,a,0.2\ncol,b,0.5\n",
-            r"expected distinct row_names in .* - got 'a' more",
+            "factor,level,probability\nrow,a,0.1\nrow,a,0.2\ncol,b,0.5\n",
+            r"expected distinct names of row in .* - got 'a' more",
         ),
     ],
 )
@@ -141,9 +134,12 @@ def test_bad_csv_is_refused_with_its_place(tmp_path: Path, text: str, message: s
         ),
         (
             {"rows": [0.5], "cols": [2]},
-            r"expected probabilities in \[0, 1\] in cols in .*b.json - got 2.0 at index 0 - ",
+            r"expected probabilities in \[0, 1\] in the factor col in .*b.json - got 2.0 at index 0 - ",
         ),
-        ({"rows": [0.5], "cols": [0.5], "row_names": ["a", "b"]}, r"expected 1 row_names, one each in .* - got 2 - "),
+        (
+            {"rows": [0.5], "cols": [0.5], "row_names": ["a", "b"]},
+            r"expected 1 names of row as a list of texts in .* - got \['a', 'b'\] - ",
+        ),
         ({"problems": []}, r"expected a list of at least one problem in .* - got \[\] - "),
         (
             {"problems": [{"rows": [0.5]}]},
@@ -167,7 +163,7 @@ def test_bad_json_is_refused_with_its_place(tmp_path: Path, content: Any, messag
 def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"expected a file .*none.csv that can be read - got no such file"):
         as_problem(str(tmp_path / "none.csv"))
-    (tmp_path / "latin.csv").write_bytes(b"side,name,probability\nrow,\xe9,0.5\n")
+    (tmp_path / "latin.csv").write_bytes(b"factor,level,probability\nrow,\xe9,0.5\n")
     with pytest.raises(InputError, match=r"got not utf-8 text"):
         as_problem(str(tmp_path / "latin.csv"))
     with pytest.raises(InputError, match=r"expected a file name that ends in .csv or .json - got .*p.txt - "):

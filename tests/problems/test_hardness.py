@@ -15,10 +15,13 @@ def test_hardness_agrees_with_its_parts() -> None:
     found = hardness(problem, horizon=10**5)
     values = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert values["problem"] == "needle:4x6:p=0.1"
-    assert (values["n_rows"], values["n_cols"], values["best_pairs"], values["horizon"]) == (4, 6, [[0, 0]], 10**5)
+    assert (values["factors"], values["best_pairs"], values["horizon"]) == ({"row": 4, "col": 6}, [[0, 0]], 10**5)
     assert [values[key] for key in ("best_mean", "mu", "p_max", "gamma")] == [
-        problem.best_mean, problem.mu, problem.p_max, problem.gamma
-    ]  # fmt: skip
+        problem.best_mean,
+        problem.mu,
+        problem.p_max,
+        problem.gamma,
+    ]
     assert values["min_row_gap"] == values["row_gaps"][1] == pytest.approx(0.5)
     assert values["lower_bound"] == found.lower_bound == lower_bound(problem, 10**5)
     assert values["upper_bound"]["total"] == upper_bound(problem, 10**5).total

@@ -65,11 +65,11 @@ def test_rewards_are_estimated_and_say_what_rounding_costs() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ([0.1, 0.2], "expected means as a table of rows and columns"),
+        ([0.1, 0.2], "expected means as a table of at least one number"),
         ([["a"]], "expected means as a table of numbers"),
-        ([[0.1, 1.5]], r"expected click rates in \[0, 1\] - got 1.5 for 'row 1' with 'col 2'"),
-        ([[float("nan")]], "expected click rates"),
-        (np.zeros((0, 2)), "expected means as a table of rows and columns"),
+        ([[0.1, 1.5]], r"expected probabilities in \[0, 1\] in means - got 1.5 for 'row 1' with 'col 2'"),
+        ([[float("nan")]], "expected probabilities"),
+        (np.zeros((0, 2)), "expected means as a table of at least one number"),
     ],
 )
 def test_what_is_no_table_of_rates_is_refused(wrong: Any, message: str) -> None:

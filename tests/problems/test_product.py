@@ -154,30 +154,46 @@ def test_studies_never_show_what_is_forbidden_and_lose_what_is_defined():
         ({}, {}, "expected factors by name"),
         ({"a": []}, {}, "expected the factor a as a list of at least one number"),
         ({"a": [0.5], "b": [1.2]}, {}, r"expected probabilities in \[0, 1\] in the factor b"),
-        ({"a": [0.5, 0.4]}, {"level_names": {"a": ["x", "x"]}}, "expected distinct levels of a"),
-        ({"a": [0.5, 0.4]}, {"level_names": {"b": ["x", "x"]}}, "expected level_names of the factors a"),
-        ({"a": [0.5, 0.4]}, {"level_names": {"a": ["x"]}}, "expected 2 names of levels of a"),
+        ({"a": [0.5, 0.4]}, {"level_names": {"a": ["x", "x"]}}, "expected distinct names of a"),
+        ({"a": [0.5, 0.4]}, {"level_names": {"b": ["x", "x"]}}, "expected factor in level_names as one of a - got b"),
+        ({"a": [0.5, 0.4]}, {"level_names": {"a": ["x"]}}, "expected 2 names of a as a list of texts"),
         ({str(n): [0.5] for n in range(21)}, {}, "expected from 1 to 20 factors - got 21"),
         ({str(n): [0.5] * 1_000 for n in range(5)}, {}, "expected at most 1,000,000,000,000 combinations"),
-        ({"a": [0.5, 0.4], "b": [0.5]}, {"interactions": {("a", "a"): {}}}, "expected interactions by the names of two"),
-        ({"a": [0.5], "b": [0.5]}, {"interactions": {("a", "b"): {("x", "b 1"): 2}}}, "expected a level of a: a 1"),
+        (
+            {"a": [0.5, 0.4], "b": [0.5]},
+            {"interactions": {("a", "a"): {}}},
+            "expected interactions by the names of two",
+        ),
+        (
+            {"a": [0.5], "b": [0.5]},
+            {"interactions": {("a", "b"): {("x", "b 1"): 2}}},
+            "expected level of a as one of a 1",
+        ),
         ({"a": [0.9], "b": [0.9]}, {"interactions": {("a", "b"): {("a 1", "b 1"): 2}}}, "expected click rates in"),
-        ({"a": [0.9], "b": [0.9]}, {"interactions": {("a", "b"): {("a 1", "b 1"): -1}}}, "a number of at least 0 for a 1"),
+        (
+            {"a": [0.9], "b": [0.9]},
+            {"interactions": {("a", "b"): {("a 1", "b 1"): -1}}},
+            "a number of at least 0 for a 1",
+        ),
         (
             {"a": [0.9], "b": [0.9]},
             {"interactions": {("a", "b"): {("a 1", "b 1"): 1}, ("b", "a"): {("b 1", "a 1"): 0.9}}},
             "expected one number for b 1 and a 1 together - got another one, 0.9",
         ),
-        ({"a": [0.5], "b": [0.5]}, {"forbidden": [{"c": "x"}]}, "expected one of the factors a, b - got 'c'"),
+        ({"a": [0.5], "b": [0.5]}, {"forbidden": [{"c": "x"}]}, "expected factor as one of a, b - got c"),
         ({"a": [0.5], "b": [0.5]}, {"forbidden": {"a": "a 1"}}, "expected forbidden as a list of rules"),
         ({"a": [0.5], "b": [0.5]}, {"forbidden": [{"a": "a 1"}]}, "expected rules that leave something to show"),
-        ({"a": [0.5, 0.4], "b": [0.5]}, {"forbidden": [{"a": "a 1"}]}, "got rules that forbid a 1 of a with everything"),
+        (
+            {"a": [0.5, 0.4], "b": [0.5]},
+            {"forbidden": [{"a": "a 1"}]},
+            "got rules that forbid a 1 of a with everything",
+        ),
         ({"a": [0.5]}, {"scale": "cubic"}, "expected scale as one of product, additive, logit"),
         ({"a": [0.5]}, {"scale": "logit"}, "expected base between 0 and 1"),
         ({"a": [0.5]}, {"base": 0.1}, "expected no base where probabilities are multiplied"),
         ({"a": [-0.5]}, {"scale": "additive", "base": 0.1}, "expected click rates in"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_a_sentence(factors, more, said):
     with pytest.raises(InputError, match=said):
         Product(factors, **more)

@@ -94,20 +94,20 @@ def test_probabilities_are_a_copy_and_cannot_change() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"rows": [0.5, math.nan]}, r"expected probabilities in \[0, 1\] in rows - got nan at index 1 - "),
-        ({"rows": [-0.1]}, r"expected probabilities in \[0, 1\] in rows - got -0.1 at index 0 - "),
-        ({"cols": [0.2, 1.0000001]}, r"in cols - got 1.0000001 at index 1 - "),
-        ({"cols": [math.inf]}, r"in cols - got inf"),
-        ({"rows": []}, r"expected rows as a list of at least one number - got shape \(0,\) - "),
+        ({"rows": [0.5, math.nan]}, r"expected probabilities in \[0, 1\] in the factor row - got nan at index 1 - "),
+        ({"rows": [-0.1]}, r"expected probabilities in \[0, 1\] in the factor row - got -0.1 at index 0 - "),
+        ({"cols": [0.2, 1.0000001]}, r"in the factor col - got 1.0000001 at index 1 - "),
+        ({"cols": [math.inf]}, r"in the factor col - got inf"),
+        ({"rows": []}, r"expected the factor row as a list of at least one number - got shape \(0,\) - "),
         ({"rows": [[0.1, 0.2]]}, r"got shape \(1, 2\) - "),
         ({"rows": 0.5}, r"got shape \(\) - "),
-        ({"rows": ["much"]}, r"expected rows as a list of numbers - got \['much'\] - "),
-        ({"rows": [[0.1], [0.2, 0.3]]}, r"expected rows as a list of numbers"),
-        ({"row_names": ["a"]}, r"expected 2 row_names, one each - got 1 - "),
-        ({"row_names": ["a", "a"]}, r"expected distinct row_names - got 'a' more than once - "),
-        ({"col_names": "c"}, r"expected col_names as a list of texts - got c - "),
-        ({"col_names": 7}, r"expected col_names as a list of texts - got 7 - "),
-        ({"row_names": ["a", 2]}, r"expected row_names as texts - got 2 - "),
+        ({"rows": ["much"]}, r"expected the factor row as a list of numbers - got \['much'\] - "),
+        ({"rows": [[0.1], [0.2, 0.3]]}, r"expected the factor row as a list of numbers"),
+        ({"row_names": ["a"]}, r"expected 2 names of row as a list of texts - got \['a'\] - "),
+        ({"row_names": ["a", "a"]}, r"expected distinct names of row - got 'a' more than once - "),
+        ({"col_names": "c"}, r"expected 1 names of col as a list of texts - got c - "),
+        ({"col_names": 7}, r"expected 1 names of col as a list of texts - got 7 - "),
+        ({"row_names": ["a", 2]}, r"expected 2 names of row as a list of texts - got \['a', 2\] - "),
         ({"name": 7}, r"expected the name as a text - got 7 - "),
     ],
 )
@@ -129,5 +129,5 @@ def test_the_index_of_a_series_gives_the_names() -> None:
     assert problem.row_names == ["old", "new"]
     assert problem.col_names == ["col 1", "col 2"]
     assert RankOne(rows, cols, row_names=["A", "B"]).row_names == ["A", "B"]
-    with pytest.raises(InputError, match="distinct row_names"):
+    with pytest.raises(InputError, match="distinct names of row"):
         RankOne(pd.Series([0.5, 0.2], index=["same", "same"]), cols)

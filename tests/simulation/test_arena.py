@@ -9,7 +9,7 @@ import pytest
 import rankone
 from rankone.errors import InputError
 from rankone.problems import RankOne, lower_bound, save_problems
-from rankone.simulation.arena import Arena, _players
+from rankone.simulation.arena import _FIELDS, Arena, _players
 from rankone.simulation.arena_problems import DRIFTING_PROBLEMS, PROBLEMS
 
 SMALL = ["two-by-two", "trap-6"]
@@ -121,7 +121,7 @@ def test_continues_where_it_stopped(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"problems": ["three-by-three"]}, "expected a problem of the arena - got three-by-three"),
+        ({"problems": ["three-by-three"]}, "expected problem of the arena as one of .* - got three-by-three"),
         ({"problems": ["two-by-tow"]}, "did you mean two-by-two"),
         ({"half": "third"}, "expected half as one of tune, report, headlines"),
         ({"problems": ["two-by-two"], "half": "report"}, "problems of the half 'report'"),
@@ -163,8 +163,10 @@ def test_worlds_that_change_have_an_arena():
         assert (entry.problem(entry.horizon).digest, quick.name) == (whole.digest, entry.name)
         if len(getattr(whole, "starts", ())) > 1:
             assert quick.starts.tolist() == (whole.starts // 10).tolist()
-    everybody = {player.label for player in _players(None, "uts", "pair")}
+    everybody = {player.label for player in _players(None, "uts", _FIELDS["pairs"])}
     assert "glr-uts" not in everybody
-    assert {"glr-uts", "restarting-uts"} <= {player.label for player in _players(None, "uts", "pair", drifting=True)}
+    assert {"glr-uts", "restarting-uts"} <= {
+        player.label for player in _players(None, "uts", _FIELDS["drifting"], drifting=True)
+    }
     with pytest.raises(InputError, match="an arena of lists, of factors or of worlds that change"):
         rankone.arena(lists=True, drifting=True)

@@ -68,7 +68,7 @@ def test_kinds_are_not_mixed():
         InputError, match="policy that plays lists, as the arena asks for - got ucb1-elim, which plays pairs"
     ):
         arena(policies="ucb1-elim")
-    with pytest.raises(InputError, match="expected a problem of the arena - got two-by-two"):
+    with pytest.raises(InputError, match=r"expected problem of the arena as one of .* - got two-by-two"):
         arena(problems="two-by-two")
     with pytest.raises(InputError, match="an arena of lists - got one of pairs - pass lists=True"):
         rankone.arena("two-by-two", "uniform", runs=1, quick=True, workers=1, against="uniform").robustness()

@@ -83,16 +83,16 @@ def test_an_arena_of_factors(tmp_path):
     for more, said in (
         ({"lists": True}, "expected an arena of lists, of factors or of worlds that change - got several"),
         ({"policies": "ucb1-elim"}, "expected a policy that plays combinations, as the arena asks for"),
-        ({"problems": "trap-6"}, "expected a problem of the arena - got trap-6"),
+        ({"problems": "trap-6"}, "expected problem of the arena as one of .* - got trap-6"),
     ):
         with pytest.raises(InputError, match=said):
             rankone.arena(factors=True, runs=1, **more)
 
 
 def test_by_default_every_policy_on_combinations_plays():
-    from rankone.simulation.arena import _players
+    from rankone.simulation.arena import _FIELDS, _players
 
-    names = {player.label for player in _players(None, "uts", "combination")}
+    names = {player.label for player in _players(None, "uts", _FIELDS["factors"])}
     assert {"uts", "glm-thompson", "rank1elim-kl", "per-factor", "uniform"} <= names
     assert "ucb1-elim" not in names
 

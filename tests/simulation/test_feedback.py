@@ -14,8 +14,8 @@ from tests.oracles.feedback import plain_late_play
 from tests.own_policies import own_policies
 
 PROBLEM = rankone.RankOne([0.9, 0.3, 0.5], [0.2, 0.8])
-CHECKPOINTS = np.array([1, 10, 999, 2_000])
-WAYS = ["delay:steps=7", "delay:mean=12.5", "batch:size=64", "delay:steps=3,mean=5+batch:size=10", "delay:steps=1500"]
+CHECKPOINTS = np.array([1, 10, 399, 800])
+WAYS = ["delay:steps=7", "delay:mean=12.5", "batch:size=64", "delay:steps=3,mean=5+batch:size=10", "delay:steps=600"]
 
 
 def compiled_late_play(policy, rng, late, problem=PROBLEM, checkpoints=CHECKPOINTS):
@@ -26,7 +26,7 @@ def compiled_late_play(policy, rng, late, problem=PROBLEM, checkpoints=CHECKPOIN
 
 @pytest.mark.parametrize("name", own_policies())
 def test_same_as_the_plain_loops(name):
-    policy = rankone.as_policy(name).with_horizon(2_000).for_problem(0, 1)
+    policy = rankone.as_policy(name).with_horizon(800).for_problem(0, 1)
     at_once, _ = play_run(policy.start(3, 2), PROBLEM, CHECKPOINTS, generator(5))
     without_delay, _, _ = compiled_late_play(policy, generator(5), Feedback())
     assert without_delay.tolist() == at_once.tolist(), "no delay is no delay, bit for bit"
@@ -91,7 +91,9 @@ def test_a_study_with_feedback(tmp_path):
 
 def test_synchronisation_points():
     def points(late):
-        summary = study(late, policies=("uts", "ucb1", "rank1elim-kl:c=0", "ucb1-elim", "uniform", "best")).summary()
+        summary = study(
+            late, policies=("uts", "ucb1", "rank1elim-kl:c=0", "ucb1-elim", "uniform", "best"), runs=1
+        ).summary()
         return dict(zip(summary["policy"], summary["sync_points"], strict=True))
 
     at_once, batched, late = points(None), points("batch:size=1000"), points("delay:steps=100")

@@ -39,7 +39,7 @@ WRONG = {
     ),
     "an item twice": (
         lambda: Cascade([0.3, 0.2], 1, item_names=["a", "a"]),
-        "expected distinct item_names - got 'a' more than once - ",
+        "expected distinct names of item - got 'a' more than once - ",
     ),
     "a pair policy on lists": (
         lambda: rankone.simulate("cascade:4x2", "ucb1-elim", 10, runs=1, workers=1),

@@ -5,12 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
+from benchmarks.page_parts import END
 from benchmarks.which_list_policy import BEGIN as BEGIN_LISTS
-from benchmarks.which_policy import BEGIN, END, FEEDBACK, POLICIES
+from benchmarks.which_policy import BEGIN, FEEDBACK, POLICIES
 
 import rankone
 from rankone.errors import InputError
-from rankone.simulation.recommend import ADVICE, BATCHES_SHARE, COMPARED_WITH, LATE_SHARE, THOMPSON_LATE
+from rankone.simulation.recommend import _FOR_LISTS, BATCHES_SHARE, COMPARED_WITH, LATE_SHARE, THOMPSON_LATE
 from tests.own_policies import own_policies
 
 
@@ -22,7 +23,7 @@ def test_every_answer_can_start(horizon, feedback, stages_only, guarantee, rank_
     advice = rankone.recommend(
         horizon=horizon, feedback=feedback, stages_only=stages_only, guarantee=guarantee, rank1=rank_one
     )
-    advice.policy.agent(3, 4).ask()  # no horizon is missing
+    advice.policy.start(3, 4)  # no horizon is missing
     assert str(advice).startswith(f"{advice.policy.label}: ")
     if stages_only and rank_one:
         assert advice.policy.name.startswith("rank1elim-kl"), "the only policies that decide stage by stage"
@@ -120,11 +121,11 @@ def measured_lists():
     return {row[0]: dict(zip(header[1:7], map(float, row[1:7]), strict=True)) for row in rows}
 
 
-@pytest.mark.parametrize("model", ADVICE)
+@pytest.mark.parametrize("model", _FOR_LISTS)
 @pytest.mark.parametrize("guarantee", [False, True])
 def test_every_answer_for_lists_can_start(model, guarantee):
     advice = rankone.recommend(feedback_model=model, guarantee=guarantee, horizon=1_000)
-    advice.policy.agent(4, 2).ask()
+    advice.policy.start(4, 2)
     assert rankone.recommend(feedback_model=model, guarantee=guarantee).policy.name == advice.policy.name
     assert ("no bound" in advice.why) == (advice.policy.name == "gibbs-ts")
 

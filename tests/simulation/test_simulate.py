@@ -51,9 +51,19 @@ def test_table_and_summary():
     assert table.columns == ["problem", "policy", "run", "step", "regret"]
     assert table["step"].unique().sort().to_list() == list(range(200, 2_001, 200))
     assert summary.columns == [
-        "problem", "policy", "runs", "horizon", "regret_mean", "regret_se", "regret_median", "regret_p95", "regret_p99",
-        "sync_points", "seconds", "steps_per_second",
-    ]  # fmt: skip
+        "problem",
+        "policy",
+        "runs",
+        "horizon",
+        "regret_mean",
+        "regret_se",
+        "regret_median",
+        "regret_p95",
+        "regret_p99",
+        "sync_points",
+        "seconds",
+        "steps_per_second",
+    ]
     final = table.filter((pl.col("step") == 2_000) & (pl.col("policy") == "ucb1"))["regret"].to_numpy()
     first = summary.row(0, named=True)
     assert first["regret_mean"] == pytest.approx(final.mean())
@@ -230,9 +240,9 @@ def test_bad_input(settings, message):
 
 
 def test_bad_problems_and_policies():
-    with pytest.raises(InputError, match="at least one problem"):
+    with pytest.raises(InputError, match="expected problems or their names - got none"):
         rankone.simulate([], "ucb1", horizon=10)
-    with pytest.raises(InputError, match="at least one policy"):
+    with pytest.raises(InputError, match="expected policies or their names - got none"):
         rankone.simulate(PROBLEM, [], horizon=10)
     with pytest.raises(InputError, match="distinct policies"):
         rankone.simulate(PROBLEM, ["ucb1", rankone.UCB1()], horizon=10)
@@ -242,7 +252,7 @@ def test_bad_problems_and_policies():
         rankone.simulate(PROBLEM, 5, horizon=10)
     with pytest.raises(InputError, match="expected c of at least 0"):
         rankone.simulate(PROBLEM, rankone.Rank1ElimKL(c="x"), horizon=10)
-    with pytest.raises(InputError, match="distinct names"):
+    with pytest.raises(InputError, match="distinct names of problems"):
         rankone.simulate([PROBLEM, PROBLEM], "ucb1", horizon=10)
 
 
@@ -250,7 +260,7 @@ def test_a_part_of_a_study():
     whole = study()
     assert whole.only(["ucb1"]).table.equals(whole.table.filter(pl.col("policy") == "ucb1"))
     for wrong in (["uts"], "ucb1"):
-        with pytest.raises(InputError, match="expected policies of the study: ucb1, rank1elim-kl:c=0 - got u"):
+        with pytest.raises(InputError, match="expected policies of the study as one of ucb1, rank1elim-kl:c=0 - got u"):
             whole.only(wrong)
 
 

@@ -39,9 +39,16 @@ def test_a_stopped_study_has_the_runs_that_are_finished(workers: int) -> None:
 def test_what_is_finished_is_kept_on_disk_too(tmp_path) -> None:
     with pytest.raises(KeyboardInterrupt):
         rankone.simulate(
-            "needle:2x2", ["best", "uniform"], ENDLESS, runs=1, workers=1, checkpoints=1, out=tmp_path,
-            progress=interrupting(), on_stop="raise",
-        )  # fmt: skip
+            "needle:2x2",
+            ["best", "uniform"],
+            ENDLESS,
+            runs=1,
+            workers=1,
+            checkpoints=1,
+            out=tmp_path,
+            progress=interrupting(),
+            on_stop="raise",
+        )
     assert [run.policy for run in rankone.Study.load(tmp_path).runs] == ["best"]
 
 

@@ -22,9 +22,15 @@ def small(**settings):
 
 def test_every_point_is_the_study_it_stands_for():
     result = rankone.sweep(
-        "needle:{k}x3", ["rank1elim-kl:c={c}", "uts"], ["{n}", 500], {"k": [2, 4], "c": [0, 3], "n": [1e3, 2e3]},
-        runs=3, seed=5, feedback=["immediate", "batch:size={k}"], workers=1,
-    )  # fmt: skip
+        "needle:{k}x3",
+        ["rank1elim-kl:c={c}", "uts"],
+        ["{n}", 500],
+        {"k": [2, 4], "c": [0, 3], "n": [1e3, 2e3]},
+        runs=3,
+        seed=5,
+        feedback=["immediate", "batch:size={k}"],
+        workers=1,
+    )
     assert result.table.height == 8 * 2 * 2 * 2
     for line in result.table.sample(6, seed=1).iter_rows(named=True):
         study = rankone.simulate(

@@ -49,7 +49,7 @@ def test_ratios_are_single_changes_of_the_best():
         None,
     ]
     pairs = level_ratios(rankone.RankOne([0.5, 0.25], [0.4]))
-    assert pairs.rows() == [("rows", "row 1", 1.0), ("rows", "row 2", 0.5), ("columns", "col 1", 1.0)]
+    assert pairs.rows() == [("row", "row 1", 1.0), ("row", "row 2", 0.5), ("col", "col 1", 1.0)]
 
 
 def test_a_chart_of_the_factors(tmp_path):
@@ -57,15 +57,20 @@ def test_a_chart_of_the_factors(tmp_path):
     study = rankone.simulate([PAGE, "needle:2x9x2"], policies, horizon=300, runs=1, workers=1, checkpoints=90)
     spec = study.chart("factors").altair.to_dict()
     assert [panel["title"]["text"] for panel in spec["concat"]] == [
-        "headline", *policies, "image", *policies, "button", *policies,
-    ]  # fmt: skip
+        "headline",
+        *policies,
+        "image",
+        *policies,
+        "button",
+        *policies,
+    ]
     assert spec["title"]["text"] == ["page"]
     pairs = study.chart("factors", problem="needle:2x9x2").altair.to_dict()
     names = {row["level"] for rows in pairs["datasets"].values() for row in rows}
     assert {"3 others, at best", "A2"} <= names, "columns that were shown least are drawn as one"
     for call, said in (
-        (lambda: study.chart("factors", problem="needle"), "expected a problem of the study: page, needle:2x9x2"),
-        (lambda: study.chart("levels"), "expected a chart of 'regret' or of 'factors' - got levels"),
+        (lambda: study.chart("factors", problem="needle"), "expected problem as one of page, needle:2x9x2"),
+        (lambda: study.chart("levels"), "expected of as one of regret, factors - got levels"),
     ):
         with pytest.raises(InputError, match=said):
             call()

@@ -129,12 +129,18 @@ def one_for_all(self, cells, progress):
         ({"title": ""}, "a text Rate.title - got none - say what it is"),
         ({"learn": above_one}, "attraction between 0 and 1 - got array(["),
         ({"learn": one_for_all}, "an attraction for each of 24 items - got 1 - set self.item_attraction_ in learn()"),
-        ({"fit": lambda self, counts: ClickModel.fit(self, counts) and None}, "fit() to return the model itself - got None"),
-        ({"chances": lambda self, lists, found: (0 * found + 0.01, 0 * found + 0.01)}, "a perplexity between 1 and 2.5"),
+        (
+            {"fit": lambda self, counts: ClickModel.fit(self, counts) and None},
+            "fit() to return the model itself - got None",
+        ),
+        (
+            {"chances": lambda self, lists, found: (0 * found + 0.01, 0 * found + 0.01)},
+            "a perplexity between 1 and 2.5",
+        ),
         ({"chances": lambda self, lists, found: (found, 0.5 * found)}, "as P(click | clicks above) says - got array(["),
         ({"problem": lambda self, query: None}, "a rank-1 problem to be refused with InputError"),
     ],
-)  # fmt: skip
+)
 def test_a_model_that_is_wrong(members, said):
     assert said in failure(ClickModelSuite, model=make_model(**members))
 

@@ -182,7 +182,11 @@ def test_a_state_that_runs_share():
 @pytest.mark.parametrize(
     ("members", "test", "said"),
     [
-        ({"use_when": ""}, "test_says_what_it_is_and_when_to_use_it", "a text Lacking.use_when - got  - say in a few words"),
+        (
+            {"use_when": ""},
+            "test_says_what_it_is_and_when_to_use_it",
+            "a text Lacking.use_when - got  - say in a few words",
+        ),
         ({"__doc__": "A policy"}, "test_says_what_it_is_and_when_to_use_it", "a whole sentence - got A policy - say"),
         ({"__doc__": None}, "test_says_what_it_is_and_when_to_use_it", "a whole sentence - got Lacking() - say"),
         ({"start": lambda self, n_rows, n_cols: None}, "test_the_state_is_plain_arrays", "a NamedTuple from start()"),
@@ -198,6 +202,6 @@ def test_a_state_that_runs_share():
         ),
     ],
     ids=["use_when", "sentence", "docstring", "state", "sizes", "parameters"],
-)  # fmt: skip
+)
 def test_what_is_missing(members, test, said):
     assert said in failure(make("lacking", **members)[0](), test)

@@ -36,9 +36,13 @@ def make(name, responding=answer, losing=gap, **members):
     loss.register(world_class)(losing)
     rates = np.array([[0.8, 0.3, 0.5], [0.1, 0.6, 0.2]])
     body = {
-        "kind": name, "name": name, "shape": (2, 3), "start": lambda self: world_class(rates.copy()),
-        "to_dict": lambda self: {}, "__module__": __name__,
-    }  # fmt: skip
+        "kind": name,
+        "name": name,
+        "shape": (2, 3),
+        "start": lambda self: world_class(rates.copy()),
+        "to_dict": lambda self: {},
+        "__module__": __name__,
+    }
     return type(name.title(), (Problem,), body | members)(), world_class
 
 

@@ -90,6 +90,6 @@ class SeesDamage(SQLiteStorage):
         (KeepsTexts, "what_is_committed_stays", "3 events after `commit` - got 3, without [(2, "),
         (SeesDamage, "the_tables_are_there_and_whole", "no damage to a database that is used as usual - got ['a page"),
     ],
-)  # fmt: skip
+)
 def test_a_storage_that_is_wrong(storage_class, test, said, path):
     assert said in failure(storage_class, f"test_{test}", path)

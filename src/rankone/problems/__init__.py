@@ -19,8 +19,29 @@ from rankone.problems.theory.bounds import (
 from rankone.problems.theory.hardness import Hardness, hardness
 
 __all__ = [
-    "Drift", "Drifting", "Family", "Hardness", "Means", "Problem", "Product", "RankOne", "UpperBound", "as_problem",
-    "characteristic_time", "family", "hardness", "headlines", "known_families", "load_problem", "load_problems",
-    "lower_bound", "lower_bound_constant", "needle", "product", "random_problem", "save_problem", "save_problems",
+    "Drift",
+    "Drifting",
+    "Family",
+    "Hardness",
+    "Means",
+    "Problem",
+    "Product",
+    "RankOne",
+    "UpperBound",
+    "as_problem",
+    "characteristic_time",
+    "family",
+    "hardness",
+    "headlines",
+    "known_families",
+    "load_problem",
+    "load_problems",
+    "lower_bound",
+    "lower_bound_constant",
+    "needle",
+    "product",
+    "random_problem",
+    "save_problem",
+    "save_problems",
     "upper_bound",
-]  # fmt: skip
+]

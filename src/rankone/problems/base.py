@@ -20,7 +20,7 @@ from rankone.registry import Registry
 from rankone.specs import in_words
 
 _KINDS: Registry[type[Problem]] = Registry("kind of problem", "kinds of problems", "rankone.problems")
-_FIRST_KIND = "rank-one"  # what is stored without a kind
+RANK_ONE = "rank-one"  # the kind of two factors, rows and columns: what is stored without a kind
 
 
 class Problem:
@@ -68,10 +68,10 @@ class Problem:
     @property
     def digest(self) -> str:
         """Hash of the world: problems with the same digest are the same world, whatever they are called."""
-        found = hashlib.sha256(repr((self.kind, self.shape)).encode())
+        result = hashlib.sha256(repr((self.kind, self.shape)).encode())
         for array in self.start():
-            found.update(repr((array.shape, array.dtype.str)).encode() + array.tobytes())
-        return found.hexdigest()[:16]
+            result.update(repr((array.shape, array.dtype.str)).encode() + array.tobytes())
+        return result.hexdigest()[:16]
 
     def best_decision(self) -> tuple[int, ...] | None:
         """Return what is best to show, for yardsticks; None: nobody knows, or it changes."""
@@ -111,9 +111,7 @@ class Problem:
 
     def __eq__(self, other: object) -> bool:
         """Problems are equal that are the same world under the same names."""
-        if not isinstance(other, Problem):
-            return NotImplemented
-        if type(self) is not type(other):
+        if not isinstance(other, Problem) or type(self) is not type(other):
             return NotImplemented  # the other may know better: a product of two factors is rows and columns
         return self is other or self.to_dict() == other.to_dict()
 
@@ -127,7 +125,7 @@ class Problem:
 def problem_to_dict(problem: Problem) -> dict[str, Any]:
     """Return the plain values of a problem, and its kind where it is not the usual one."""
     values = problem.to_dict()
-    return values if problem.kind == _FIRST_KIND else {"kind": problem.kind, **values}
+    return values if problem.kind == RANK_ONE else {"kind": problem.kind, **values}
 
 
 def problem_from_dict(values: Mapping[str, Any]) -> Problem:
@@ -137,7 +135,7 @@ def problem_from_dict(values: Mapping[str, Any]) -> Problem:
     <RankOne mine: 2 x 1, best 0.72>
     """
     rest = {key: value for key, value in values.items() if key != "kind"}
-    return kind_of(values.get("kind", _FIRST_KIND))(**rest)
+    return kind_of(values.get("kind", RANK_ONE))(**rest)
 
 
 def kind_of(kind: str) -> type[Problem]:

@@ -15,7 +15,7 @@ import numpy as np
 from rankone.errors import InputError
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.seeds import generator
-from rankone.specs import Wholes, number_in, parse_settings, value_text, whole_number
+from rankone.specs import Wholes, changed_settings, number_in, parse_settings, whole_number
 
 _DAYS_A_WEEK = 7
 _LATEST = 10**15  # decision at which a period may begin
@@ -79,23 +79,21 @@ class Drift:
         hints = typing.get_type_hints(cls)
         defaults = {field.name: field.default for field in dataclasses.fields(cls)}
         try:
-            found = parse_settings("schedule", text, {name: hints[name] for name in defaults}, defaults | _EXAMPLES)
+            settings = parse_settings("schedule", text, {name: hints[name] for name in defaults}, defaults | _EXAMPLES)
         except InputError as error:
             do = error.do.replace("schedule:", "needle:8x8|")
             raise InputError(error.expected.replace("schedule:", ""), error.got, do) from None
-        if not any(name in found for name in _CHANGING):
+        if not any(name in settings for name in _CHANGING):
             raise InputError(f"what changes, after |: {', '.join(_CHANGING)}", f"'{text}'", "try needle:8x8|changes=3")
-        return cls(**found)
+        return cls(**settings)
 
     @property
     def label(self) -> str:
         """The settings that differ from their defaults; where nothing changes, that it does not."""
-        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        usual = {field.name: field.default for field in dataclasses.fields(self)}
-        shown = [name for name, value in given.items() if value != usual[name]]
+        shown = changed_settings(self)
         if not any(name in shown for name in _CHANGING):
-            shown.insert(0, "changes")
-        return ",".join(f"{name}={value_text(given[name])}" for name in shown)
+            shown = {"changes": "0"} | shown
+        return ",".join(f"{name}={value}" for name, value in shown.items())
 
     def starts(self) -> Ints:
         """Return the first decision of each period."""
@@ -110,12 +108,12 @@ class Drift:
 
     def tables(self, rates: Floats) -> Floats:
         """Return the rates of all combinations in each period, by number: the levels of each factor are shuffled."""
-        rng, found = generator(self.seed, "drift", self.changes, self.drift), [rates]
+        rng, tables = generator(self.seed, "drift", self.changes, self.drift), [rates]
         for _ in self.starts()[1:]:
-            best = np.unravel_index(found[-1].argmax(), rates.shape)
+            best = np.unravel_index(tables[-1].argmax(), rates.shape)
             orders = [_another_order(size, int(level), rng) for size, level in zip(rates.shape, best, strict=True)]
-            found.append(found[-1][np.ix_(*orders)])
-        return np.array([table.ravel() for table in found])
+            tables.append(tables[-1][np.ix_(*orders)])
+        return np.array([table.ravel() for table in tables])
 
 
 def _another_order(size: int, best: int, rng: np.random.Generator) -> Ints:

@@ -10,6 +10,7 @@ tests cross two elements, the logarithms of click rates vary by 0.19 (standard d
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -25,10 +26,18 @@ _ROUNDING = 1e-12  # 0.9 + 0.1 may come out a little above 1
 
 def _needle_factors(sizes: list[int], p: float | Pair, gap: float | Pair) -> list[Floats]:
     """Draw a needle of any number of factors: its first levels."""
-    each, more = (value if isinstance(value, (tuple, list)) else [value] * len(sizes) for value in (p, gap))
-    if len(each) != len(sizes) or len(more) != len(sizes):
-        raise InputError(f"one p and one gap, or {len(sizes)}, one a factor", f"p={p}, gap={gap}", "try p=0.25")
-    return [_needle_levels(*drawn) for drawn in zip(sizes, each, more, strict=True)]
+    both = [list(value) if isinstance(value, (tuple, list)) else [value] * len(sizes) for value in (p, gap)]
+    if any(len(values) != len(sizes) or not all(map(is_number, values)) for values in both):
+        raise InputError(f"p and gap as a number, or {len(sizes)}, one a factor", f"p={p}, gap={gap}", "try p=0.25")
+    factors = []
+    for size, rest, more in zip(sizes, *both, strict=True):
+        number_in("p", rest, "[0, 1]", example=0.25)
+        if not 0.0 < more <= 1.0 - rest + _ROUNDING:
+            expected = f"a gap in (0, {1.0 - rest:g}], as p is {rest:g}"
+            raise InputError(expected, more, "pass a gap that keeps p + gap at most 1")
+        factors.append(np.full(size, float(rest)))
+        factors[-1][0] = min(1.0, rest + more)
+    return factors
 
 
 @family("needle", factors=_needle_factors)
@@ -45,27 +54,16 @@ def needle(n_rows: int, n_cols: int, *, p: float | Pair = 0.25, gap: float | Pai
     >>> problem.rows.tolist(), problem.cols.tolist()
     ([0.75, 0.25, 0.25], [0.5, 0.25])
     """
-    (p_rows, p_cols), (gap_rows, gap_cols) = _as_pair(p, "p"), _as_pair(gap, "gap")
-    return _needle_levels(n_rows, p_rows, gap_rows), _needle_levels(n_cols, p_cols, gap_cols)
+    rows, cols = _needle_factors([n_rows, n_cols], p, gap)
+    return rows, cols
 
 
-def _needle_levels(size: int, p: float, gap: float) -> Floats:
-    number_in("p", p, "[0, 1]", example=0.25)
-    if not 0.0 < gap <= 1.0 - p + _ROUNDING:
-        raise InputError(f"a gap in (0, {1.0 - p:g}], as p is {p:g}", gap, "pass a gap that keeps p + gap at most 1")
-    values = np.full(size, p)
-    values[0] = min(1.0, p + gap)
-    return values
-
-
-def _as_pair(value: float | Pair, what: str) -> Pair:
-    try:
-        if isinstance(value, (tuple, list)):
-            rows, cols = value
-            return float(rows), float(cols)
-        return float(value), float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{what} as a number or a pair (rows, columns)", value, f"try {what}=0.25") from None
+def _uniform(seed: int, stream: str, sizes: Mapping[str | int, int], low: float, high: float) -> list[Floats]:
+    """Draw probabilities uniformly between low and high, each factor from a stream of its own."""
+    if not (is_number(low) and is_number(high) and 0.0 <= low <= high <= 1.0):
+        raise InputError("0 <= low <= high <= 1", f"low={low}, high={high}", "try low=0.1, high=0.9")
+    seed = whole_number("seed", seed, least=0)
+    return [generator(seed, stream, factor).uniform(low, high, size) for factor, size in sizes.items()]
 
 
 @family("random")
@@ -80,25 +78,12 @@ def random_problem(
     >>> large.rows[:2].tolist() == small.rows.tolist(), large.name
     (True, 'random:4x3:seed=7')
     """
-    seed = whole_number("seed", seed, least=0)
-    try:
-        ordered = 0.0 <= low <= high <= 1.0
-    except TypeError:
-        ordered = False
-    if not ordered:
-        raise InputError("0 <= low <= high <= 1", f"low={low}, high={high}", "try low=0.1, high=0.9")
-    rows, cols = (
-        generator(seed, "random problem", side).uniform(low, high, size)
-        for side, size in (("rows", n_rows), ("cols", n_cols))
-    )
+    rows, cols = _uniform(seed, "random problem", {"rows": n_rows, "cols": n_cols}, low, high)
     return rows, cols
 
 
 def _product_factors(sizes: list[int], seed: int, low: float, high: float) -> list[Floats]:
-    seed = whole_number("seed", seed, least=0)
-    if not (is_number(low) and is_number(high) and 0.0 <= low <= high <= 1.0):
-        raise InputError("0 <= low <= high <= 1", f"low={low}, high={high}", "try low=0.1, high=0.9")
-    return [generator(seed, "product", index).uniform(low, high, size) for index, size in enumerate(sizes)]
+    return _uniform(seed, "product", dict(enumerate(sizes)), low, high)
 
 
 @family("product", factors=_product_factors)

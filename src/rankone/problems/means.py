@@ -8,22 +8,21 @@ noise: clicks at rate m have variance m (1 - m), which no reward of the same mea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
-from rankone.notebook import Shown, index_names
 from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 from rankone.problems.base import Problem
-from rankone.problems.product_input import checked_name, level_names
+from rankone.problems.product_input import Names, checked_name, level_names, probabilities
+from rankone.problems.rank_one import ShownAsTable
 from rankone.specs import as_whole_number, is_number, number_in, whole_number
 
 Reward = Callable[[int, int, np.random.Generator], float]
-_MOST_SHOWN = 30  # rows or columns
 
 
 class MeansWorld(NamedTuple):
@@ -45,7 +44,7 @@ def _loss(world: MeansWorld, shown: Any) -> float:
     return world.best[0] - world.means[shown[0], shown[1]]
 
 
-class Means(Problem, Shown):
+class Means(ShownAsTable, Problem):
     """A problem: pair (i, j) is clicked with probability ``means[i, j]``, whatever that is.
 
     Args:
@@ -62,26 +61,26 @@ class Means(Problem, Shown):
     kind: ClassVar[str] = "means"
 
     def __init__(
-        self,
-        means: Any,
-        *,
-        row_names: Sequence[str] | None = None,
-        col_names: Sequence[str] | None = None,
-        name: str | None = None,
+        self, means: Any, *, row_names: Names = None, col_names: Names = None, name: str | None = None
     ) -> None:
-        row_names = index_names(means) if row_names is None else row_names
-        col_names = index_names(means, "columns") if col_names is None else col_names
-        self.means = _rates(means)
-        self.row_names = level_names(row_names, self.shape[0], "row")
-        self.col_names = level_names(col_names, self.shape[1], "col")
+        self.means = probabilities(means, "means", dimensions=2)
+        self.row_names = level_names(row_names, self.shape[0], "row", means)
+        self.col_names = level_names(col_names, self.shape[1], "col", means, "columns")
         self.name = checked_name(name, lambda: f"{self.kind}:{'x'.join(map(str, self.shape))}:{self.digest[:6]}")
         self.rounding_cost: Floats | None = None  # see `of_rewards`
 
     @classmethod
     def of_rewards(
-        cls, reward: Reward, n_rows: int, n_cols: int, *, cap: float = 1.0, draws: int = 1_000, seed: int = 0,
+        cls,
+        reward: Reward,
+        n_rows: int,
+        n_cols: int,
+        *,
+        cap: float = 1.0,
+        draws: int = 1_000,
+        seed: int = 0,
         **more: Any,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Return the problem of a reward that is drawn by a function, rounded to clicks.
 
         The means are estimated from draws; the simulated world has exactly the estimated ones.
@@ -104,14 +103,14 @@ class Means(Problem, Shown):
         ([[0.25, 0.38], [0.38, 0.48]], [[9.0, 5.0], [5.2, 2.9]])
         """
         n_rows, n_cols = whole_number("n_rows", n_rows), whole_number("n_cols", n_cols)
-        draws, cap = as_whole_number("draws", draws, least=2), checked_cap(cap)
+        draws, cap = as_whole_number("draws", draws, least=2), number_in("cap", cap, "(0, inf)", example=100)
         if not callable(reward):
             raise InputError("a function of (row, col, rng)", reward, "pass lambda row, col, rng: rng.random()")
         drawn = np.empty((n_rows, n_cols, draws))
         for row in range(n_rows):
             for col in range(n_cols):
                 rng = generator(whole_number("seed", seed, least=0), "rewards", row, col)
-                drawn[row, col] = [as_share(reward(row, col, rng), cap) for _ in range(draws)]
+                drawn[row, col] = [_checked_reward(reward(row, col, rng), cap) / cap for _ in range(draws)]
         result = cls(drawn.mean(axis=2), **more)
         with np.errstate(divide="ignore", invalid="ignore"):
             result.rounding_cost = result.means * (1.0 - result.means) / drawn.var(axis=2)
@@ -128,8 +127,9 @@ class Means(Problem, Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that ``Means(**values)`` turns back into the same problem."""
-        names = {"row_names": self.row_names, "col_names": self.col_names}
-        return {"name": self.name, "means": self.means.tolist(), **names}
+        return {name: getattr(self, name) for name in ("name", "row_names", "col_names")} | {
+            "means": self.means.tolist()
+        }
 
     def best_decision(self) -> tuple[int, int]:
         """Return the first of the best pairs."""
@@ -164,45 +164,12 @@ class Means(Problem, Shown):
     def _sentence(self) -> str:
         return repr(self)
 
-    def _tables(self) -> dict[str, Any]:
-        return {"means": {"": self.row_names, **dict(zip(self.col_names, self.means.T.tolist(), strict=True))}}
-
-    def _shown(self) -> Any:
-        return self._tables()["means"] if max(self.shape) <= _MOST_SHOWN else {}
-
     def __repr__(self) -> str:
         return f"<Means {self.name}: {self.shape[0]} x {self.shape[1]}, best {self.means.max():.4g}>"
 
 
-def _rates(means: Any) -> Floats:
-    try:
-        result = np.array(means, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("means as a table of numbers", means, "try means=[[0.3, 0.1], [0.1, 0.4]]") from None
-    if result.ndim != 2 or not result.size:
-        got = f"shape {result.shape}"
-        raise InputError("means as a table of rows and columns", got, "try means=[[0.3, 0.1], [0.1, 0.4]]")
-    wrong = np.argwhere(~((result >= 0.0) & (result <= 1.0)))  # written so that NaN is wrong too
-    if len(wrong):
-        row, col = wrong[0].tolist()
-        got = f"{result[row, col]} for 'row {row + 1}' with 'col {col + 1}'"
-        raise InputError("click rates in [0, 1]", got, "divide rewards by the largest there can be")
-    result.flags.writeable = False
-    return result
-
-
-def checked_cap(cap: Any) -> float:
-    """Refuse what cannot be the largest reward."""
-    return number_in("cap", cap, "(0, inf)", example=100)
-
-
-def as_share(reward: Any, cap: float) -> float:
-    """Return a reward as a share of the cap.
-
-    >>> as_share(2.5, 10.0)
-    0.25
-    """
+def _checked_reward(reward: Any, cap: float) -> float:
     number = float(reward) if is_number(reward) or isinstance(reward, bool) else float("nan")
     if not 0.0 <= number <= cap:
         raise InputError(f"a reward from 0 to {cap:g}", reward, "raise the cap, or cut larger rewards off at it")
-    return number / cap
+    return number

@@ -18,8 +18,9 @@ from rankone.errors import InputError
 from rankone.kernels.decision import DecisionKind
 from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats, Ints, Mask, allowed_table, starts_of
-from rankone.problems.base import Problem
+from rankone.problems.base import RANK_ONE, Problem
 from rankone.problems.product_input import (
+    Given,
     Names,
     by_factors,
     checked_name,
@@ -35,14 +36,7 @@ from rankone.specs import in_words
 if TYPE_CHECKING:
     from rankone.problems.rank_one import RankOne
 
-_MOST_TABLE, _MOST_LOOKED_AT = 10**6, 10**7  # combinations
-RANK_ONE = "rank-one"  # the kind of two factors, rows and columns
-
-
-def rank_one_digest(rows: Floats, cols: Floats) -> str:
-    """Return the digest of the world of rows and columns."""
-    data = np.concatenate([[len(rows)], rows, cols]).astype("<f8").tobytes()
-    return hashlib.sha256(data).hexdigest()[:16]
+_MOST_LOOKED_AT = 10**7  # combinations
 
 
 class Product(Problem, Shown):
@@ -68,9 +62,9 @@ class Product(Problem, Shown):
 
     def __init__(
         self,
-        factors: Mapping[str, Sequence[float] | Floats],
+        factors: Mapping[str, Given],
         *,
-        level_names: Names | None = None,
+        level_names: Mapping[str, Names] | None = None,
         interactions: Mapping[Any, Mapping[Any, float]] | None = None,
         forbidden: Sequence[Mapping[str, str]] = (),
         scale: Scale = "product",
@@ -85,7 +79,7 @@ class Product(Problem, Shown):
         self.rules = forbidden_rules(forbidden, self.level_names)
         self._looked_at()
         self._unnamed = f"{self._kind}:{'x'.join(map(str, self.shape))}:"
-        self.name = checked_name(name, lambda: self._unnamed + self.digest[:6])
+        self.name = checked_name(name, lambda: self._unnamed + self._digest_of_numbers()[:6])
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -135,20 +129,26 @@ class Product(Problem, Shown):
 
     def world(self) -> ProductWorld:
         """Return the same world as parts of any number of factors, also where there are two."""
-        places, tables = np.empty((len(self._together), 4), np.int64), [np.empty(0)]
+        together, tables = np.empty((len(self._together), 4), np.int64), [np.empty(0)]
         for index, ((one, other), table) in enumerate(self._together.items()):
-            places[index] = one, other, sum(map(len, tables)), table.shape[1]
+            together[index] = one, other, sum(map(len, tables)), table.shape[1]
             tables.append(table.ravel())
-        return ProductWorld(
-            np.concatenate(list(self.factors.values())), starts_of(self.shape)[:-1], places, np.concatenate(tables),
-            np.array([self._start, self.best_mean]), np.array([SCALES.index(self.scale)]),
-        )  # fmt: skip
+        parts, base = np.concatenate(list(self.factors.values())), np.array([self._start, self.best_mean])
+        scale = np.array([SCALES.index(self.scale)])
+        return ProductWorld(parts, starts_of(self.shape)[:-1], together, np.concatenate(tables), base, scale)
+
+    def _digest_of_numbers(self) -> str:
+        """Hash of the numbers alone of two factors, whatever a subclass makes of them; of others, the digest."""
+        if not self.is_rank_one:
+            return self.digest
+        data = np.concatenate([[self.shape[0]], *self.factors.values()]).astype("<f8").tobytes()
+        return hashlib.sha256(data).hexdigest()[:16]
 
     @property
     def digest(self) -> str:
         """Hash of the world: problems with the same digest are the same world, whatever they are called."""
         if self._kind == RANK_ONE:  # a subclass may have another world
-            return rank_one_digest(*self.factors.values())
+            return self._digest_of_numbers()
         if not len(self.rules):
             return super().digest
         return hashlib.sha256(super().digest.encode() + self.rules.astype("<i8").tobytes()).hexdigest()[:16]
@@ -156,23 +156,23 @@ class Product(Problem, Shown):
     @functools.cached_property
     def means(self) -> Floats:
         """Click rate of each combination, an array with a dimension for each factor."""
-        if self.n_combinations > _MOST_TABLE:
+        if self.n_combinations > _MOST_LOOKED_AT:
             got = f"{self.n_combinations:,}"
-            raise InputError(f"at most {_MOST_TABLE:,} combinations for a table", got, "ask for one with `rate`")
+            raise InputError(f"at most {_MOST_LOOKED_AT:,} combinations for a table", got, "ask for one with `rate`")
         return self._rates(range(len(self.shape)))[0]
 
     def rate(self, *levels: int) -> float:
-        """Return the click rate of one combination, by the places of its levels.
+        """Return the click rate of one combination, by the indices of its levels.
 
         >>> round(Product({"a": [0.5, 0.4], "b": [0.3], "c": [0.9, 0.1]}).rate(1, 0, 0), 3)
         0.108
         """
-        found = self._start
+        rate = self._start
         parts = [values[level] for values, level in zip(self.factors.values(), levels, strict=True)]
         parts += [table[levels[one], levels[other]] for (one, other), table in self._together.items()]
         for part in parts:
-            found = found * part if self.scale == "product" else found + part
-        return float(1.0 / (1.0 + math.exp(-found)) if self.scale == "logit" else found)
+            rate = rate * part if self.scale == "product" else rate + part
+        return float(1.0 / (1.0 + math.exp(-rate)) if self.scale == "logit" else rate)
 
     @property
     def _start(self) -> float:
@@ -183,24 +183,24 @@ class Product(Problem, Shown):
         """Return rates over all levels of the factors `kept`, each other one at its best level (or at its worst, or its
         mean, where that is right), and which of them may be shown."""
         multiply = self.scale == "product"
-        found = np.full([1] * len(self.shape), self._start)
+        rates = np.full([1] * len(self.shape), self._start)
         for index, values in enumerate(self.factors.values()):
             part = values if index in kept else np.array([others(values)])
             part = part.reshape([-1 if each == index else 1 for each in range(len(self.shape))])
-            found = found * part if multiply else found + part
+            rates = rates * part if multiply else rates + part
         for (one, other), table in self._together.items():
             sizes = {one: len(table), other: table.shape[1]}
-            part = table.reshape([sizes.get(each, 1) for each in range(found.ndim)])
-            found = found * part if multiply else found + part
-        allowed = allowed_table(self.rules, found.shape)
-        return (1.0 / (1.0 + np.exp(-found)) if self.scale == "logit" else found), allowed
+            part = table.reshape([sizes.get(each, 1) for each in range(rates.ndim)])
+            rates = rates * part if multiply else rates + part
+        allowed = allowed_table(self.rules, rates.shape)
+        return (1.0 / (1.0 + np.exp(-rates)) if self.scale == "logit" else rates), allowed
 
     @functools.cached_property
     def _involved(self) -> list[int]:
         """Factors that interact or that a rule names: the others' best levels are best with everything."""
-        named = {place for pair in self._together for place in pair} | set(np.argwhere(self.rules >= 0)[:, 1].tolist())
-        if math.prod(self.shape[place] for place in named) > _MOST_LOOKED_AT:
-            got = " x ".join(str(self.shape[place]) for place in sorted(named))
+        named = {index for pair in self._together for index in pair} | set(np.argwhere(self.rules >= 0)[:, 1].tolist())
+        if math.prod(self.shape[index] for index in named) > _MOST_LOOKED_AT:
+            got = " x ".join(str(self.shape[index]) for index in sorted(named))
             expected = f"interactions and rules on at most {_MOST_LOOKED_AT:,} combinations"
             raise InputError(expected, got, "let fewer factors interact")
         return sorted(named)
@@ -209,13 +209,12 @@ class Product(Problem, Shown):
         """Find the best combination; refuse rates that are none, and rules that leave nothing to show."""
         rates, allowed = self._rates(self._involved)
         if not allowed.any():
-            raise InputError(
-                "rules that leave something to show", f"{len(self.rules)} that forbid all", "take one away"
-            )
-        for place in self._involved:
-            alone = ~allowed.any(axis=tuple(other for other in range(allowed.ndim) if other != place))
+            got = f"{len(self.rules)} that forbid all"
+            raise InputError("rules that leave something to show", got, "take one away")
+        for index in self._involved:
+            alone = ~allowed.any(axis=tuple(other for other in range(allowed.ndim) if other != index))
             if alone.any():
-                factor, names = list(self.level_names.items())[place]
+                factor, names = list(self.level_names.items())[index]
                 got = f"rules that forbid {names[int(np.argmax(alone))]} of {factor} with everything"
                 raise InputError("rules that leave every level something to be shown with", got, "leave the level out")
         lowest = self._rates(self._involved, np.min)[0].min()
@@ -224,8 +223,8 @@ class Product(Problem, Shown):
             raise InputError("click rates in [0, 1] of all combinations", got, "make effects or interactions smaller")
         best = np.unravel_index(np.where(allowed, rates, -1.0).argmax(), rates.shape)
         others = [int(np.argmax(values)) for values in self.factors.values()]
-        for place in self._involved:
-            others[place] = int(best[place])
+        for index in self._involved:
+            others[index] = int(best[index])
         self._best = tuple(others)
         self.best_mean = self.rate(*self._best)
 
@@ -233,8 +232,13 @@ class Product(Problem, Shown):
         """Return the best combination, the first of several."""
         return self._best
 
+    @property
+    def best_levels(self) -> list[str]:
+        """The names of the best combination's levels."""
+        return [names[level] for names, level in zip(self.level_names.values(), self._best, strict=True)]
+
     def allows(self, levels: Sequence[int]) -> bool:
-        """Tell whether no rule forbids a combination, by the places of its levels.
+        """Tell whether no rule forbids a combination, by the indices of its levels.
 
         >>> problem = Product({"a": [0.5, 0.4], "b": [0.3, 0.2]}, forbidden=[{"a": "a 1", "b": "b 2"}])
         >>> problem.allows([0, 1]), problem.allows([1, 1])
@@ -260,19 +264,19 @@ class Product(Problem, Shown):
         """
         if self.is_plain:
             return 1
-        if self.n_combinations > _MOST_TABLE:
+        if self.n_combinations > _MOST_LOOKED_AT:
             return None
         rates, allowed = self._rates(range(len(self.shape)))
         shown = np.where(allowed, rates, -1.0)
         peak = allowed.copy()
-        for place in range(shown.ndim):
-            peak &= shown >= shown.max(axis=place, keepdims=True)
+        for axis in range(shown.ndim):
+            peak &= shown >= shown.max(axis=axis, keepdims=True)
         return int((peak & (shown > 0.0)).sum()) or 1
 
     def loss_at_random(self) -> float | None:
         """Return how much less a combination drawn at random is clicked than the best, on average."""
         kept = range(len(self.shape)) if self.scale == "logit" else self._involved
-        if math.prod(self.shape[place] for place in kept) > _MOST_LOOKED_AT:
+        if math.prod(self.shape[index] for index in kept) > _MOST_LOOKED_AT:
             return None
         rates, allowed = self._rates(kept, np.mean)
         return self.best_mean - float(rates[allowed].mean())
@@ -299,11 +303,10 @@ class Product(Problem, Shown):
 
     def description(self) -> dict[str, Any]:
         """Return sizes, the best combination, and whether single changes lead there."""
-        names = self.level_names.values()
         result = {
-            "factors": " x ".join(f"{name} ({len(values)})" for name, values in self.factors.items()),
+            "factors": self._sizes(),
             "combinations": self.n_combinations,
-            "best combination": " + ".join(each[level] for each, level in zip(names, self._best, strict=True)),
+            "best combination": " + ".join(self.best_levels),
             "click rate of the best": self.best_mean,
         }
         alone = [name for name, values in self.factors.items() if len(values) == 1]
@@ -352,7 +355,10 @@ class Product(Problem, Shown):
         """The name in words; of a problem that was given none, what it looks like."""
         if not self.name.startswith(self._unnamed):
             return in_words(self.name)
-        return f"{' x '.join(self.factors)}, best click rate {self.best_mean:.3g}"
+        return f"{self._sizes()}, best click rate {self.best_mean:.3g}"
+
+    def _sizes(self) -> str:
+        return " x ".join(f"{name} ({len(values)})" for name, values in self.factors.items())
 
     def _sentence(self) -> str:
         return repr(self)
@@ -362,11 +368,9 @@ class Product(Problem, Shown):
         factor = [name for name, values in self.factors.items() for _ in values]
         level = [level for names in self.level_names.values() for level in names]
         part = np.concatenate([*self.factors.values()]).tolist()
-        return {"levels": {"factor": factor, "level": level, self._part: part}}
-
-    @property
-    def _part(self) -> str:
-        return "probability" if self.scale == "product" else "effect"
+        return {
+            "levels": {"factor": factor, "level": level, "probability" if self.scale == "product" else "effect": part}
+        }
 
     def __eq__(self, other: object) -> bool:
         """Problems are equal that are the same world under the same names; rows and columns are two factors."""

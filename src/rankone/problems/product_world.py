@@ -25,7 +25,7 @@ class ProductWorld(NamedTuple):
     together: Ints  # (pairs of factors, 4) the two factors, where their parts begin, levels of the second
     shared: Floats  # the parts that two factors have together
     base: Floats  # (2,) what a combination has without any part; the rate of the best combination
-    scale: Ints  # (1,) place in `SCALES`
+    scale: Ints  # (1,) index in `SCALES`
 
 
 @inlined

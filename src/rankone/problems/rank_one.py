@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import math
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from rankone.kernels.decision import DecisionKind
-from rankone.notebook import index_names
+from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats
-from rankone.problems.product import Product, rank_one_digest
-from rankone.problems.product_input import checked_name, level_names, probabilities
-from rankone.specs import amount, in_words
+from rankone.problems.base import RANK_ONE
+from rankone.problems.product import Product
+from rankone.problems.product_input import Given, Names
 
-_MOST_SHOWN = 30  # rows or columns of a table of means
+_MOST_SHOWN = 30  # rows or columns
 
 
-class RankOne(Product):
+class ShownAsTable(Shown):
+    """What has a table of click rates with named rows and columns, and is shown as that table."""
+
+    means: Floats
+    row_names: list[str]
+    col_names: list[str]
+
+    def _tables(self) -> dict[str, Any]:
+        """Click probabilities: a row of the table is one of the problem."""
+        columns = zip(self.col_names, self.means.T.tolist(), strict=True)
+        return {"means": {"": self.row_names, **dict(columns)}}
+
+    def _shown(self) -> Any:
+        return self._tables()["means"] if max(len(self.row_names), len(self.col_names)) <= _MOST_SHOWN else {}
+
+
+class RankOne(ShownAsTable, Product):
     """A product of two factors, rows and columns: pair (i, j) is clicked with probability ``rows[i] * cols[j]``.
 
     Args:
@@ -29,62 +46,26 @@ class RankOne(Product):
         name: what tables and charts call the problem.
 
     >>> problem = RankOne(rows=[0.9, 0.5, 0.2], cols=[0.8, 0.3])
-    >>> problem.best_pairs
-    [(0, 0)]
+    >>> problem.best_pairs, problem.title
+    ([(0, 0)], 'row (3) x col (2), best click rate 0.72')
     >>> round(problem.best_mean, 3), problem.p_max
     (0.72, 0.9)
     """
 
-    kind: ClassVar[str] = "rank-one"
+    kind: ClassVar[str] = RANK_ONE
     decision_kind: ClassVar[DecisionKind] = "pair"
 
     def __init__(
-        self,
-        rows: Sequence[float] | Floats,
-        cols: Sequence[float] | Floats,
-        *,
-        row_names: Sequence[str] | None = None,
-        col_names: Sequence[str] | None = None,
-        name: str | None = None,
+        self, rows: Given, cols: Given, *, row_names: Names = None, col_names: Names = None, name: str | None = None
     ) -> None:
-        self.rows, self.cols = probabilities(rows, "rows"), probabilities(cols, "cols")
-        self.row_names = level_names(index_names(rows) if row_names is None else row_names, len(self.rows), "row")
-        self.col_names = level_names(index_names(cols) if col_names is None else col_names, len(self.cols), "col")
-        self.n_rows, self.n_cols = len(self.rows), len(self.cols)
-        digest = functools.partial(rank_one_digest, self.rows, self.cols)  # of the probabilities, whatever the world is
-        super().__init__(
-            {"row": self.rows, "col": self.cols}, level_names={"row": self.row_names, "col": self.col_names},
-            name=checked_name(name, lambda: f"{self.kind}:{self.n_rows}x{self.n_cols}:{digest()[:6]}"),
-        )  # fmt: skip
-
-    @property
-    def title(self) -> str:
-        """The name in words; of a problem that was given none, what it looks like.
-
-        >>> RankOne([0.9, 0.5, 0.2], [0.8, 0.3]).title
-        '3 rows x 2 columns, best click rate 0.72'
-        """
-        if not self.name.startswith(self._unnamed):
-            return in_words(self.name)
-        size = f"{amount(self.n_rows, 'row')} x {amount(self.n_cols, 'column')}"
-        return f"{size}, best click rate {self.best_mean:.3g}"
+        super().__init__({"row": rows, "col": cols}, level_names={"row": row_names, "col": col_names}, name=name)
+        self.rows, self.cols = self.factors.values()
+        self.row_names, self.col_names = self.level_names.values()
+        self.n_rows, self.n_cols = self.shape
 
     def as_rank_one(self) -> RankOne:
         """Return the problem itself."""
         return self
-
-    @functools.cached_property
-    def means(self) -> Floats:
-        """``(n_rows, n_cols)`` click probability of each pair."""
-        return np.outer(self.rows, self.cols)
-
-    def _tables(self) -> dict[str, Any]:
-        """Click probabilities: a row of the table is one of the problem."""
-        columns = zip(self.col_names, self.means.T.tolist(), strict=True)
-        return {"means": {"": self.row_names, **dict(columns)}}
-
-    def _shown(self) -> Any:
-        return self._tables()["means"] if max(self.shape) <= _MOST_SHOWN else {}
 
     @property
     def best_pairs(self) -> list[tuple[int, int]]:
@@ -94,22 +75,14 @@ class RankOne(Product):
         rows, cols = np.flatnonzero(self.row_gaps == 0.0), np.flatnonzero(self.col_gaps == 0.0)
         return [(row, col) for row in rows.tolist() for col in cols.tolist()]
 
-    def best_decision(self) -> tuple[int, int]:
-        """Return the first of the best pairs."""
-        return self.best_pairs[0]
-
     def facts(self) -> dict[str, float]:
         """Return sizes and hardness."""
         return super().facts() | {"mu": self.mu}
 
     def description(self) -> dict[str, Any]:
         """Return sizes, the best pair and how hard it is to find."""
-        row, col = self.best_decision()
-        return {
-            "rows": self.n_rows, "columns": self.n_cols, "best pair": f"{self.row_names[row]} + {self.col_names[col]}",
-            "click rate of the best": self.best_mean, "smallest row gap": self.min_row_gap,
-            "smallest column gap": self.min_col_gap, "mu": self.mu,
-        }  # fmt: skip
+        gaps = {"smallest row gap": self.min_row_gap, "smallest column gap": self.min_col_gap}
+        return super().description() | gaps | {"mu": self.mu}
 
     @property
     def row_gaps(self) -> Floats:
@@ -124,12 +97,12 @@ class RankOne(Product):
     @property
     def min_row_gap(self) -> float:
         """Smallest positive row gap (infinite if all rows tie)."""
-        return _smallest_positive(self.row_gaps)
+        return min((gap for gap in self.row_gaps.tolist() if gap > 0.0), default=math.inf)
 
     @property
     def min_col_gap(self) -> float:
         """Smallest positive column gap (infinite if all columns tie)."""
-        return _smallest_positive(self.col_gaps)
+        return min((gap for gap in self.col_gaps.tolist() if gap > 0.0), default=math.inf)
 
     @property
     def mu(self) -> float:
@@ -151,16 +124,6 @@ class RankOne(Product):
         sides = {"rows": self.rows.tolist(), "cols": self.cols.tolist()}
         return {"name": self.name, **sides, "row_names": self.row_names, "col_names": self.col_names}
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[[], RankOne], tuple[()]]:
         """Pickle as plain values: a copy has read-only arrays again, whoever made it."""
-        own = () if self.kind == RankOne.kind else (type(self),)  # a subclass may have another world
-        return _from_dict, (self.to_dict(), *own)
-
-
-def _from_dict(values: dict[str, Any], own: type[RankOne] = RankOne) -> RankOne:
-    return own(**values)
-
-
-def _smallest_positive(gaps: Floats) -> float:
-    positive = gaps[gaps > 0.0]
-    return float(positive.min()) if len(positive) else float("inf")
+        return functools.partial(type(self), **self.to_dict()), ()

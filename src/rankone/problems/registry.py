@@ -95,7 +95,7 @@ def family(name: str, kind: type[Problem] = RankOne, *, factors: Factors | None 
             check_combinations(sizes)
             drawn = typing.cast("Factors", factors)(list(sizes), **defaults | parameters)
             named = dict(zip(string.ascii_uppercase, drawn, strict=False))
-            levels = {key: [f"{key}{place + 1}" for place in range(len(values))] for key, values in named.items()}
+            levels = {key: [f"{key}{index + 1}" for index in range(len(values))] for key, values in named.items()}
             values = {key: _shortest(parameters.get(key, default)) for key, default in defaults.items()}
             return Product(named, level_names=levels, name=_canonical(name, sizes, values, defaults))
 
@@ -146,9 +146,9 @@ def as_problem(spec: Any) -> Problem:
 
         return Drifting(as_problem(steady), schedule)
     name, _, rest = str(spec).partition(":")
-    found = known_families().get(name)
-    if found is not None:
-        return _member(found, str(spec), rest)
+    named = known_families().get(name)
+    if named is not None:
+        return _member(named, str(spec), rest)
     if is_problem_file(spec):
         return load_problem(spec)
     families = ", ".join(sorted(known_families()))
@@ -169,22 +169,22 @@ def as_rank_one(spec: str | Path | Problem, why: str) -> RankOne:
     return result
 
 
-def _member(found: Family, spec: str, rest: str) -> Problem:
+def _member(named: Family, spec: str, rest: str) -> Problem:
     sizes, _, settings = rest.partition(":")
     first, cross, second = sizes.partition("x")
-    hints = {key: hint for key, hint in typing.get_type_hints(found.make).items() if key in found.parameters}
-    if found.factors is not None and sizes and ("x" in second or not cross):
+    hints = {key: hint for key, hint in typing.get_type_hints(named.make).items() if key in named.parameters}
+    if named.factors is not None and sizes and ("x" in second or not cross):
         each = enumerate(sizes.split("x"), start=1)
-        numbers = [parse_whole_number(f"levels of factor {place}", size or "nothing") for place, size in each]
-        return found.factors(numbers, **parse_settings(f"{found.name}:{sizes}", settings, hints, found.parameters))
+        numbers = [parse_whole_number(f"levels of factor {index}", size or "nothing") for index, size in each]
+        return named.factors(numbers, **parse_settings(f"{named.name}:{sizes}", settings, hints, named.parameters))
     if not cross:
-        lists = found.sizes != ("n_rows", "n_cols")
+        lists = named.sizes != ("n_rows", "n_cols")
         what, example = ("items x positions", "16x4") if lists else ("rows x columns", "32x32")
-        raise InputError(f"sizes, {what}, after '{found.name}'", spec, f"try {found.name}:{example}")
-    one, other = found.sizes
+        raise InputError(f"sizes, {what}, after '{named.name}'", spec, f"try {named.name}:{example}")
+    one, other = named.sizes
     counts = parse_whole_number(one, first), parse_whole_number(other, second)
-    values = parse_settings(f"{found.name}:{sizes}", settings, hints, found.parameters)
-    return found.make(*counts, **values)
+    values = parse_settings(f"{named.name}:{sizes}", settings, hints, named.parameters)
+    return named.make(*counts, **values)
 
 
 def _shortest(value: Any) -> Any:

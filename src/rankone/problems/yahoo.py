@@ -39,7 +39,7 @@ def _problem(rates: np.ndarray, n_rows: int, n_cols: int, span: int, glides: boo
     scale = 0.5 ** (np.arange(n_rows) // articles) / 1_000.0
     columns = np.power(0.75, np.arange(n_cols, dtype=np.float64))
     stretches = [RankOne(line[np.arange(n_rows) % articles] * scale, columns) for line in rates]
-    starts = [span * place // len(rates) for place in range(len(rates))]
+    starts = [span * index // len(rates) for index in range(len(rates))]
     first, *later = zip(starts, stretches, strict=True)
     return Drifting(first[1], later, glides=glides)
 

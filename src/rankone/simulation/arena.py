@@ -7,7 +7,6 @@ combinations of factors have an arena each, and so have worlds that change.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import typing
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -25,7 +24,7 @@ from rankone.kernels.decision import DecisionKind, Shape, same_kind
 from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy, known_policies
 from rankone.problems import Problem, as_problem, load_problems
-from rankone.progress import Progress, as_progress
+from rankone.progress import Progress
 from rankone.simulation.arena_problems import (
     DRIFTING_PROBLEMS,
     FACTOR_PROBLEMS,
@@ -37,26 +36,37 @@ from rankone.simulation.arena_problems import (
     assumed_examination,
     random_loss,
 )
-from rankone.simulation.executors import local_pool, worker_count
 from rankone.simulation.feedback import Feedback, as_feedback
-from rankone.simulation.simulate import listed, simulate
+from rankone.simulation.simulate import Part, listed, simulate_parts
 from rankone.simulation.store import read_about, write_about
-from rankone.specs import amount, as_seed, did_you_mean, one_of, whole_number
+from rankone.specs import amount, as_seed, one_of, whole_number
 from rankone.writing import write_table, writing_under
 
-REFERENCE, LIST_REFERENCE = "uts", "gibbs-ts"
+
+class Field(NamedTuple):
+    """What an arena plays, and the policy that all are compared with."""
+
+    problems: tuple[ArenaProblem, ...]
+    plays: DecisionKind
+    shape: Shape  # the smallest
+    reference: str
+
+
+_FIELDS = {
+    "pairs": Field(PROBLEMS, "pair", (2, 2), "uts"),
+    "lists": Field(LIST_PROBLEMS, "list", (2, 2), "gibbs-ts"),
+    "factors": Field(FACTOR_PROBLEMS, "combination", (2, 2, 2), "uts"),
+    "drifting": Field(DRIFTING_PROBLEMS, "pair", (2, 2), "uts"),
+}
 _MODEL_HORIZON = 100_000
-_SHAPES: dict[DecisionKind, Shape] = {"pair": (2, 2), "list": (2, 2), "combination": (2, 2, 2)}  # the smallest
+_GEOMETRIC_MEAN = pl.col("mean_ratio").log().mean().exp()
 _QUICK_SHARE = 10  # a quick arena plays a tenth of each horizon
 # Without regret there is nothing to compare; comb-cascade wants lists of which every item is good, and segmented-uts
 # visitors who can be told apart.
-_LEFT_OUT = ("best", "best-list", "comb-cascade", "segmented-uts", "swap-neighbours")
-
-
+_LEFT_OUT = {"best", "best-list", "comb-cascade", "segmented-uts", "swap-neighbours"}
 # What is made for worlds that change plays where worlds do, unless it is named.
-_FOR_CHANGES = (
-    "cusum-ucb", "d-ts", "discounted-uts", "glr-kl-ucb", "glr-uts", "m-ucb", "restarting-uts", "sliding-uts", "sw-ts",
-)  # fmt: skip
+_FOR_CHANGES = {"cusum-ucb", "d-ts", "discounted-uts", "glr-kl-ucb", "glr-uts", "m-ucb", "restarting-uts"}
+_FOR_CHANGES |= {"sliding-uts", "sw-ts"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,21 +109,20 @@ class Arena(Shown):
         both = self.table.join(reference, on=["problem", "horizon"], suffix="_reference", maintain_order="left")
         mean = pl.col("regret_mean") / pl.col("regret_mean_reference")
         noise = sum((pl.col(f"regret_se{of}") / pl.col(f"regret_mean{of}")) ** 2 for of in ("", "_reference"))
-        return both.select(
-            "problem", "horizon", "half", "trap", "policy",
-            mean_ratio=mean, mean_ratio_se=mean * pl.Expr.sqrt(pl.lit(0.0) + noise),
-            p99_ratio=pl.col("regret_p99") / pl.col("regret_p99_reference"),
-        )  # fmt: skip
+        ratios = {"mean_ratio": mean, "mean_ratio_se": mean * pl.Expr.sqrt(pl.lit(0.0) + noise)}
+        ratios["p99_ratio"] = pl.col("regret_p99") / pl.col("regret_p99_reference")
+        return both.select("problem", "horizon", "half", "trap", "policy", **ratios)
 
     def scores(self) -> pl.DataFrame:
         """Return a row per policy, best first: geometric means over problems, and the worst cases."""
         worst = pl.col("mean_ratio").arg_max()
-        scores = self.ratios().group_by("policy").agg(
-            against_mean=pl.col("mean_ratio").log().mean().exp(),
-            against_worst=pl.col("mean_ratio").max(),
-            worst_problem=pl.col("problem").get(worst),
-            against_trap_p99=pl.col("p99_ratio").filter(pl.col("trap")).max(),
-        )  # fmt: skip
+        columns = {
+            "against_mean": _GEOMETRIC_MEAN,
+            "against_worst": pl.col("mean_ratio").max(),
+            "worst_problem": pl.col("problem").get(worst),
+            "against_trap_p99": pl.col("p99_ratio").filter(pl.col("trap")).max(),
+        }
+        scores = self.ratios().group_by("policy").agg(**columns)
         bounds = self.table.group_by("policy").agg(times_bound=pl.col("times_bound").log().mean().exp())
         return scores.join(bounds, on="policy").sort("against_mean")
 
@@ -126,11 +135,12 @@ class Arena(Shown):
         if not self.of_lists:
             raise InputError("an arena of lists", "one of pairs", "pass lists=True to arena")
         worlds = self.table.select("problem", "policy", "world", "lost")
-        found = self.ratios().join(worlds, on=["problem", "policy"]).group_by("policy", "world").agg(
-            against_mean=pl.col("mean_ratio").log().mean().exp(), lost=pl.col("lost").max()
-        )  # fmt: skip
-        policies = pl.col("policy").replace_strict({name: index for index, name in enumerate(self.scores()["policy"])})
-        return found.sort(policies, pl.col("world").replace_strict({name: index for index, name in enumerate(WORLDS)}))
+        both = self.ratios().join(worlds, on=["problem", "policy"]).group_by("policy", "world")
+        orders = {"policy": self.scores()["policy"].to_list(), "world": list(WORLDS)}
+        ranks = [
+            pl.col(name).replace_strict({each: i for i, each in enumerate(order)}) for name, order in orders.items()
+        ]
+        return both.agg(against_mean=_GEOMETRIC_MEAN, lost=pl.col("lost").max()).sort(*ranks)
 
     def chart(self) -> Chart:
         """Return the heat map: problems down, policies across (best first), multiples of the lower bound.
@@ -139,15 +149,11 @@ class Arena(Shown):
         """
         from rankone.charts.heatmap import heatmap
 
-        if self.of_lists or self.table["times_bound"].has_nulls():
-            return heatmap(
-                self.ratios(), x="policy", y="problem", value="mean_ratio", order=self.scores()["policy"].to_list(),
-                title=f"Regret as a multiple of {self.against}'s",
-            )  # fmt: skip
-        return heatmap(
-            self.table, x="policy", y="problem", value="times_bound", order=self.scores()["policy"].to_list(),
-            title="Regret as a multiple of the lower bound C(u, v) log n",
-        )  # fmt: skip
+        table, value, what = self.table, "times_bound", "the lower bound C(u, v) log n"
+        if self.of_lists or table["times_bound"].has_nulls():
+            table, value, what = self.ratios(), "mean_ratio", f"{self.against}'s"
+        order, title = self.scores()["policy"].to_list(), f"Regret as a multiple of {what}"
+        return heatmap(table, x="policy", y="problem", value=value, order=order, title=title)
 
     def save(self, directory: str | Path) -> None:
         """Write ``arena.csv``, ``arena.json``, ``scores.csv`` and the heat map (PNG, SVG, HTML) into a directory."""
@@ -209,79 +215,67 @@ def arena(
     ['uts', 'ucb1']
     """
     late, seed = as_feedback(feedback), as_seed(seed)
-    if lists + factors + drifting > 1:
+    chosen = [name for name, wanted in {"lists": lists, "factors": factors, "drifting": drifting}.items() if wanted]
+    if len(chosen) > 1:
         raise InputError("an arena of lists, of factors or of worlds that change", "several", "choose one of them")
-    field = LIST_PROBLEMS if lists else FACTOR_PROBLEMS if factors else DRIFTING_PROBLEMS if drifting else PROBLEMS
-    against = against if against is not None else LIST_REFERENCE if lists else REFERENCE
+    field = _FIELDS[chosen[0] if chosen else "pairs"]
+    against = as_policy(field.reference if against is None else against).label
     if problems is not None:
-        problems = listed(problems, (str,), "problems of the arena", field[0].name)
-    entries = _chosen(problems, half, models, field)
-    players = _players(policies, against, "list" if lists else "combination" if factors else "pair", drifting)
+        problems = listed(problems, (str,), "problems of the arena", field.problems[0].name)
+    entries = _chosen(problems, half, models, field.problems)
+    players = _players(policies, against, field, drifting)
     whole_number("stretch", stretch)
-    horizons = [_horizon(entry, stretch, quick) for entry in entries]
-    worlds = [(entry, entry.problem(horizon), horizon) for entry, horizon in zip(entries, horizons, strict=True)]
-    each = len(players) * whole_number("runs", runs)
-    workers = worker_count(workers)
-    tables, tell = [], as_progress(progress)
-    with local_pool(workers) if executor is None and workers > 1 else contextlib.nullcontext(executor) as pool:
-        for index, (entry, world, horizon) in enumerate(worlds):
-
-            def report(finished: int, total: int, before: int = index * each) -> None:
-                tell(before + finished, each * len(worlds))
-
-            told = (
-                [player.with_known(assumed_examination(world) | world.known()) for player in players]
-                if lists
-                else players
-            )
-            study = simulate(
-                world, told, horizon, runs=runs, seed=seed, workers=workers, checkpoints=[horizon], executor=pool,
-                out=None if out is None else Path(out) / "runs" / _folder(world, horizon, late), progress=report,
-                feedback=late, on_stop="raise",
-            )  # fmt: skip
-            names = {said.label: player.label for said, player in zip(told, players, strict=True)}
-            summary = study.summary().with_columns(pl.col("policy").replace_strict(names))
-            tables.append(_rows(summary, entry, world, horizon))
+    worlds, parts = [], []
+    for entry in entries:
+        horizon = max(1, entry.horizon * stretch // _QUICK_SHARE) if quick else entry.horizon * stretch
+        world = entry.problem(horizon)
+        known = assumed_examination(world) | world.known() if lists else {}
+        when = "" if late.is_immediate else f"-{late.label.replace(':', '-')}"  # what comes late is kept apart
+        worlds.append((entry, world))
+        ready = [player.with_known(known) for player in players]
+        parts.append(Part([world], ready, horizon, late, f"runs/{world.digest}-{horizon}{when}"))
+    studies, tables = simulate_parts(parts, whole_number("runs", runs), seed, workers, executor, progress, out), []
+    for (entry, world), part, study in zip(worlds, parts, studies, strict=True):
+        names = {ready.label: player.label for ready, player in zip(part.policies, players, strict=True)}
+        summary = study.summary().with_columns(pl.col("policy").replace_strict(names))
+        tables.append(_rows(summary, entry, world, part.horizon))
     settings = {
-        "policies": [player.label for player in players], "problems": problems, "half": half,
-        "models": None if models is None else str(models), "runs": runs, "seed": seed, "stretch": stretch,
-        "quick": quick, "against": as_policy(against).label, "feedback": late.label, "lists": lists,
-        **({"factors": True} if factors else {}), **({"drifting": True} if drifting else {}),
-    }  # fmt: skip
-    return Arena(pl.concat(tables), as_policy(against).label, settings)
-
-
-def _folder(world: Problem, horizon: int, late: Feedback) -> str:
-    """Return where the runs of a problem are kept; what comes late is kept apart."""
-    return f"{world.digest}-{horizon}" + ("" if late.is_immediate else f"-{late.label.replace(':', '-')}")
+        "policies": [player.label for player in players],
+        "problems": problems,
+        "half": half,
+        "models": None if models is None else str(models),
+        "runs": runs,
+        "seed": seed,
+        "stretch": stretch,
+        "quick": quick,
+        "against": against,
+        "feedback": late.label,
+        "lists": lists,
+        **dict.fromkeys(chosen, True),
+    }
+    return Arena(pl.concat(tables), against, settings)
 
 
 def _rows(summary: pl.DataFrame, entry: ArenaProblem, world: Problem, horizon: int) -> pl.DataFrame:
     bound = (world.lower_bound_constant() or 0.0) * math.log(horizon)
     figures = [name for name in summary.columns if name.startswith("regret")]
+    times_bound = (pl.col("regret_mean") / (bound if bound > 0.0 else math.nan)).fill_nan(None).alias("times_bound")
+    about = [pl.lit(entry.half, pl.String).alias("half"), pl.lit(entry.trap).alias("trap")]
     of_lists: dict[str, pl.Expr] = {}
     if entry.world is not None:
         lost = pl.col("regret_p95") / (random_loss(world) * horizon)
         of_lists = {"world": pl.lit(entry.world), "lost": lost}
-    return summary.select(
-        "problem", pl.lit(entry.half, pl.String).alias("half"), pl.lit(entry.trap).alias("trap"),
-        "policy", "runs", pl.lit(horizon).alias("horizon"), *figures,
-        (pl.col("regret_mean") / (bound if bound > 0.0 else math.nan)).fill_nan(None).alias("times_bound"),
-        "sync_points", "seconds", **of_lists,
-    )  # fmt: skip
+    measured = pl.col("policy", "runs", "horizon", *figures)
+    return summary.select("problem", *about, measured, times_bound, "sync_points", "seconds", **of_lists)
 
 
 def _chosen(
-    names: Sequence[str] | None, half: Half | None, models: str | Path | None, field: Sequence[ArenaProblem] = PROBLEMS,
-) -> list[ArenaProblem]:  # fmt: skip
+    names: Sequence[str] | None, half: Half | None, models: str | Path | None, field: Sequence[ArenaProblem] = PROBLEMS
+) -> list[ArenaProblem]:
     if half is not None:
         one_of("half", half, typing.get_args(Half))
-    known = [entry.name for entry in field]
     for name in names or ():
-        if name not in known:
-            raise InputError(
-                "a problem of the arena", name, did_you_mean(name, known, f"choose from {', '.join(known)}")
-            )
+        one_of("problem of the arena", name, [entry.name for entry in field])
     chosen = [
         entry
         for entry in field
@@ -297,25 +291,20 @@ def _chosen(
 
 
 def _players(
-    policies: Policy | str | Sequence[Policy | str] | None, against: str, plays: DecisionKind, drifting: bool = False
+    policies: Policy | str | Sequence[Policy | str] | None, against: str, field: Field, drifting: bool = False
 ) -> list[Policy]:
+    """Return who plays; by default all who can, in problems which say nothing of a visitor beforehand."""
     if policies is None:
-        left_out = _LEFT_OUT if drifting else (*_LEFT_OUT, *_FOR_CHANGES)
-        names = [name for name in sorted(known_policies()) if name not in left_out]
-        policies = [name for name in names if _can_play(as_policy(name), plays)]
+        left_out = _LEFT_OUT if drifting else _LEFT_OUT | _FOR_CHANGES
+        everybody = [as_policy(name) for name in sorted(known_policies()) if name not in left_out]
+        policies = [
+            policy
+            for policy in everybody
+            if same_kind(policy.decision_kind, field.plays, field.shape) and not policy.uses_context
+        ]
     given = [as_policy(item) for item in listed(policies, (Policy, str), "policies", "ucb1")]
     reference = as_policy(against)
     players = given if reference in given else [reference, *given]
     for player in players:
-        player.check_kind(plays, _SHAPES[plays], "the arena")
+        player.check_kind(field.plays, field.shape, "the arena")
     return players
-
-
-def _can_play(policy: Policy, plays: DecisionKind) -> bool:
-    """Tell whether a policy can play the arena's problems, which say nothing of a visitor beforehand."""
-    return same_kind(policy.decision_kind, plays, _SHAPES[plays]) and not policy.uses_context
-
-
-def _horizon(entry: ArenaProblem, stretch: int, quick: bool) -> int:
-    horizon = entry.horizon * stretch
-    return max(1, horizon // _QUICK_SHARE) if quick else horizon

@@ -21,7 +21,6 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.numerics.seeds import generator
 from rankone.problems import Problem, Product, RankOne, as_problem
@@ -39,75 +38,65 @@ class ArenaProblem:
     name: str
     horizon: int
     half: Half | None
-    make: Callable[[], Problem]
+    make: str | Callable[[], Problem]  # a text may have {span}: over how many decisions the world changes
     trap: bool = False
     world: str | None = None  # of a problem of lists: how visitors read
-    spread: Callable[[int], Problem] | None = None  # of one that changes: the same, over so many decisions
 
     def problem(self, horizon: int | None = None) -> Problem:
         """Return the problem under its name in the arena; what changes while it is played does so within `horizon`."""
-        made = self.make() if self.spread is None else self.spread(horizon or self.horizon)
+        span = horizon or self.horizon
+        made = as_problem(self.make.format(span=span)) if isinstance(self.make, str) else self.make()
         return type(made)(**made.to_dict() | {"name": self.name})
 
 
-def _spec(text: str) -> Callable[[], RankOne]:
-    return lambda: as_problem(text)
-
-
-def _rows_and_cols(rows: npt.ArrayLike, cols: npt.ArrayLike) -> Callable[[], RankOne]:
-    return lambda: RankOne(np.asarray(rows, np.float64), np.asarray(cols, np.float64))
-
-
-def _ranking(n_items: int, attraction: float, decay: float) -> Callable[[], RankOne]:
+def _ranking(n_items: int, attraction: float, decay: float) -> RankOne:
     """Ten positions, examined less and less; most items attract little (Beta(1, b) with mean `attraction`)."""
+    items = generator(0, "arena ranking", n_items).beta(1.0, 1.0 / attraction - 1.0, n_items)
+    return RankOne((1.0 / (1.0 + decay * np.arange(10))).tolist(), items)
 
-    def make() -> RankOne:
-        items = generator(0, "arena ranking", n_items).beta(1.0, 1.0 / attraction - 1.0, n_items)
-        return RankOne((1.0 / (1.0 + decay * np.arange(10))).tolist(), items)
 
-    return make
+def _line(best: float, worst: float, n_levels: int) -> list[float]:
+    return np.linspace(best, worst, n_levels).tolist()
 
 
 PROBLEMS: tuple[ArenaProblem, ...] = (
-    ArenaProblem("needle-32", 100_000, "tune", _spec("needle:32x32")),
-    ArenaProblem("needle-64", 200_000, "report", _spec("needle:64x64")),
-    ArenaProblem("needle-128", 300_000, "tune", _spec("needle:128x128")),
-    ArenaProblem("needle-high", 50_000, "report", _spec("needle:16x16:p=0.7,gap=0.2")),
-    ArenaProblem("extreme-needle-8", 20_000, "tune", _spec("needle:8x8:p=0,gap=0.7")),
-    ArenaProblem("extreme-needle-16", 50_000, "report", _spec("needle:16x16:p=0,gap=0.5")),
-    ArenaProblem("near-tie-8", 100_000, "tune", _rows_and_cols([0.6, 0.57] + [0.3] * 6, [0.6, 0.57] + [0.3] * 6)),
+    ArenaProblem("needle-32", 100_000, "tune", "needle:32x32"),
+    ArenaProblem("needle-64", 200_000, "report", "needle:64x64"),
+    ArenaProblem("needle-128", 300_000, "tune", "needle:128x128"),
+    ArenaProblem("needle-high", 50_000, "report", "needle:16x16:p=0.7,gap=0.2"),
+    ArenaProblem("extreme-needle-8", 20_000, "tune", "needle:8x8:p=0,gap=0.7"),
+    ArenaProblem("extreme-needle-16", 50_000, "report", "needle:16x16:p=0,gap=0.5"),
+    ArenaProblem("near-tie-8", 100_000, "tune", partial(RankOne, [0.6, 0.57] + [0.3] * 6, [0.6, 0.57] + [0.3] * 6)),
+    ArenaProblem("near-tie-16", 100_000, "report", partial(RankOne, _line(0.5, 0.35, 16), _line(0.5, 0.35, 16))),
+    ArenaProblem("trap-6", 20_000, "tune", partial(RankOne, [0.9, 0.8] + [0.1] * 4, [0.9] + [0.05] * 5), trap=True),
     ArenaProblem(
-        "near-tie-16", 100_000, "report", _rows_and_cols(np.linspace(0.5, 0.35, 16), np.linspace(0.5, 0.35, 16))
+        "trap-10", 50_000, "report", partial(RankOne, [0.9, 0.85] + [0.1] * 8, [0.8, 0.7] + [0.05] * 8), trap=True
     ),
-    ArenaProblem("trap-6", 20_000, "tune", _rows_and_cols([0.9, 0.8] + [0.1] * 4, [0.9] + [0.05] * 5), trap=True),
+    ArenaProblem("trap-16", 50_000, "tune", partial(RankOne, [0.9, 0.8] + [0.1] * 14, [0.9] + [0.05] * 15), trap=True),
     ArenaProblem(
-        "trap-10", 50_000, "report", _rows_and_cols([0.9, 0.85] + [0.1] * 8, [0.8, 0.7] + [0.05] * 8), trap=True
+        "trap-12-dim", 50_000, "report", partial(RankOne, [0.9] + [0.3] * 11, [0.3, 0.25] + [0.02] * 10), trap=True
     ),
-    ArenaProblem("trap-16", 50_000, "tune", _rows_and_cols([0.9, 0.8] + [0.1] * 14, [0.9] + [0.05] * 15), trap=True),
-    ArenaProblem(
-        "trap-12-dim", 50_000, "report", _rows_and_cols([0.9] + [0.3] * 11, [0.3, 0.25] + [0.02] * 10), trap=True
-    ),
-    ArenaProblem("one-row-20", 50_000, "tune", _rows_and_cols([0.5], np.linspace(0.8, 0.2, 20)), trap=True),
-    ArenaProblem("one-column-50", 50_000, "report", _rows_and_cols(np.linspace(0.9, 0.1, 50), [0.4]), trap=True),
-    ArenaProblem("tiny-8", 200_000, "tune", _rows_and_cols(np.linspace(0.1, 0.02, 8), np.linspace(0.1, 0.02, 8))),
-    ArenaProblem("tiny-needle-16", 200_000, "report", _spec("needle:16x16:p=0.02,gap=0.06")),
-    ArenaProblem("ranking-800", 100_000, "tune", _ranking(800, attraction=0.2, decay=0.3)),
-    ArenaProblem("ranking-800-rare", 200_000, "report", _ranking(800, attraction=0.02, decay=0.5)),
-    ArenaProblem("two-by-two", 10_000, "tune", _rows_and_cols([0.7, 0.5], [0.6, 0.5])),
-    ArenaProblem("two-by-two-close", 20_000, "report", _rows_and_cols([0.5, 0.48], [0.9, 0.85])),
-    ArenaProblem("uniform-16", 50_000, "tune", _spec("random:16x16:seed=1")),
-    ArenaProblem("uniform-4x64", 50_000, "report", _spec("random:4x64:seed=2")),
-    ArenaProblem("headlines-2x2", 200_000, "headlines", _spec("headlines:2x2:seed=1")),
-    ArenaProblem("headlines-2x3", 200_000, "headlines", _spec("headlines:2x3:seed=2")),
-    ArenaProblem("headlines-3x3", 200_000, "headlines", _spec("headlines:3x3:seed=3")),
-    ArenaProblem("headlines-4x2", 200_000, "headlines", _spec("headlines:4x2:seed=4")),
-    ArenaProblem("headlines-4x4", 200_000, "headlines", _spec("headlines:4x4:seed=5")),
-    ArenaProblem("headlines-4x4-rare", 500_000, "headlines", _spec("headlines:4x4:seed=6,rate=0.004")),
-    ArenaProblem("headlines-4x4-often", 100_000, "headlines", _spec("headlines:4x4:seed=7,rate=0.04")),
-    ArenaProblem("headlines-6x3", 200_000, "headlines", _spec("headlines:6x3:seed=8")),
-    ArenaProblem("headlines-6x6", 300_000, "headlines", _spec("headlines:6x6:seed=9")),
-    ArenaProblem("headlines-8x4", 300_000, "headlines", _spec("headlines:8x4:seed=10")),
-    ArenaProblem("headlines-12x12", 500_000, "headlines", _spec("headlines:12x12:seed=11")),
+    ArenaProblem("one-row-20", 50_000, "tune", partial(RankOne, [0.5], _line(0.8, 0.2, 20)), trap=True),
+    ArenaProblem("one-column-50", 50_000, "report", partial(RankOne, _line(0.9, 0.1, 50), [0.4]), trap=True),
+    ArenaProblem("tiny-8", 200_000, "tune", partial(RankOne, _line(0.1, 0.02, 8), _line(0.1, 0.02, 8))),
+    ArenaProblem("tiny-needle-16", 200_000, "report", "needle:16x16:p=0.02,gap=0.06"),
+    ArenaProblem("ranking-800", 100_000, "tune", partial(_ranking, 800, attraction=0.2, decay=0.3)),
+    ArenaProblem("ranking-800-rare", 200_000, "report", partial(_ranking, 800, attraction=0.02, decay=0.5)),
+    ArenaProblem("two-by-two", 10_000, "tune", partial(RankOne, [0.7, 0.5], [0.6, 0.5])),
+    ArenaProblem("two-by-two-close", 20_000, "report", partial(RankOne, [0.5, 0.48], [0.9, 0.85])),
+    ArenaProblem("uniform-16", 50_000, "tune", "random:16x16:seed=1"),
+    ArenaProblem("uniform-4x64", 50_000, "report", "random:4x64:seed=2"),
+    ArenaProblem("headlines-2x2", 200_000, "headlines", "headlines:2x2:seed=1"),
+    ArenaProblem("headlines-2x3", 200_000, "headlines", "headlines:2x3:seed=2"),
+    ArenaProblem("headlines-3x3", 200_000, "headlines", "headlines:3x3:seed=3"),
+    ArenaProblem("headlines-4x2", 200_000, "headlines", "headlines:4x2:seed=4"),
+    ArenaProblem("headlines-4x4", 200_000, "headlines", "headlines:4x4:seed=5"),
+    ArenaProblem("headlines-4x4-rare", 500_000, "headlines", "headlines:4x4:seed=6,rate=0.004"),
+    ArenaProblem("headlines-4x4-often", 100_000, "headlines", "headlines:4x4:seed=7,rate=0.04"),
+    ArenaProblem("headlines-6x3", 200_000, "headlines", "headlines:6x3:seed=8"),
+    ArenaProblem("headlines-6x6", 300_000, "headlines", "headlines:6x6:seed=9"),
+    ArenaProblem("headlines-8x4", 300_000, "headlines", "headlines:8x4:seed=10"),
+    ArenaProblem("headlines-12x12", 500_000, "headlines", "headlines:12x12:seed=11"),
 )
 
 
@@ -126,36 +115,33 @@ def _low_rates(kind: type[PBM] | type[DCM], n_items: int, positions: Sequence[fl
     return kind(low_rates(n_items, len(positions), mean, seed=1), positions)
 
 
-def _of_lists(name: str, world: str, half: Half, horizon: int, make: Callable[[], Problem]) -> ArenaProblem:
+def _of_lists(name: str, world: str, half: Half, horizon: int, make: str | Callable[[], Problem]) -> ArenaProblem:
     return ArenaProblem(name, horizon, half, make, trap=world in ("pbm, any order", "dcm, rising"), world=world)
 
 
 _CAROUSEL = (0.5, 0.9, 0.9, 0.5, 1.0, 1.0, 0.4, 0.6, 0.6, 0.4)  # two lines of a grid: the middle is seen most
+_MIDDLE = (0.3, 0.6, 1.0, 0.6, 0.3)
+_RISING_5 = (0.2, 0.35, 0.5, 0.65, 0.8)
 _RISING_10 = tuple(np.linspace(0.1, 0.9, 10).round(2).tolist())
 
 LIST_PROBLEMS: tuple[ArenaProblem, ...] = (
-    _of_lists("cascade-10x5", "cascade", "tune", 20_000, partial(as_problem, "cascade-low:10x5")),
-    _of_lists("cascade-10x3-close", "cascade", "report", 20_000, partial(as_problem, "cascade:10x3:p=0.2,gap=0.05")),
-    _of_lists("cascade-100x5", "cascade", "report", 20_000, partial(as_problem, "cascade-low:100x5")),
-    _of_lists("cascade-1000x10", "cascade", "tune", 10_000, partial(as_problem, "cascade-low:1000x10:mean=0.03")),
-    _of_lists("pbm-10x5", "pbm", "report", 20_000, partial(as_problem, "pbm-low:10x5")),
-    _of_lists("pbm-10x5-ties", "pbm", "tune", 20_000, lambda: PBM(STANDARD, (1.0, 0.75, 0.6, 0.3, 0.1))),
-    _of_lists("pbm-10x3-steep", "pbm", "report", 20_000, lambda: PBM(np.linspace(0.5, 0.14, 10), (1.0, 0.2, 0.1))),
-    _of_lists("pbm-100x5", "pbm", "tune", 20_000, partial(as_problem, "pbm-low:100x5")),
-    _of_lists("pbm-1000x10-rare", "pbm", "report", 10_000, partial(as_problem, "pbm-low:1000x10:mean=0.02")),
-    _of_lists(
-        "pbm-10x5-middle", "pbm, any order", "tune", 20_000, partial(_low_rates, PBM, 10, (0.3, 0.6, 1, 0.6, 0.3), 0.06)
-    ),
+    _of_lists("cascade-10x5", "cascade", "tune", 20_000, "cascade-low:10x5"),
+    _of_lists("cascade-10x3-close", "cascade", "report", 20_000, "cascade:10x3:p=0.2,gap=0.05"),
+    _of_lists("cascade-100x5", "cascade", "report", 20_000, "cascade-low:100x5"),
+    _of_lists("cascade-1000x10", "cascade", "tune", 10_000, "cascade-low:1000x10:mean=0.03"),
+    _of_lists("pbm-10x5", "pbm", "report", 20_000, "pbm-low:10x5"),
+    _of_lists("pbm-10x5-ties", "pbm", "tune", 20_000, partial(PBM, STANDARD, (1.0, 0.75, 0.6, 0.3, 0.1))),
+    _of_lists("pbm-10x3-steep", "pbm", "report", 20_000, partial(PBM, _line(0.5, 0.14, 10), (1.0, 0.2, 0.1))),
+    _of_lists("pbm-100x5", "pbm", "tune", 20_000, "pbm-low:100x5"),
+    _of_lists("pbm-1000x10-rare", "pbm", "report", 10_000, "pbm-low:1000x10:mean=0.02"),
+    _of_lists("pbm-10x5-middle", "pbm, any order", "tune", 20_000, partial(_low_rates, PBM, 10, _MIDDLE, 0.06)),
     _of_lists("pbm-10x3-last", "pbm, any order", "report", 20_000, partial(_low_rates, PBM, 10, (0.3, 0.6, 1.0), 0.1)),
     _of_lists("pbm-100x10-grid", "pbm, any order", "tune", 20_000, partial(_low_rates, PBM, 100, _CAROUSEL, 0.06)),
-    _of_lists("dcm-10x5", "dcm", "tune", 20_000, partial(as_problem, "dcm-low:10x5")),
-    _of_lists("dcm-100x3", "dcm", "report", 20_000, partial(as_problem, "dcm-low:100x3")),
-    _of_lists(
-        "dcm-10x5-rising", "dcm, rising", "report", 20_000,
-        partial(_low_rates, DCM, 10, (0.2, 0.35, 0.5, 0.65, 0.8), 0.1),
-    ),
+    _of_lists("dcm-10x5", "dcm", "tune", 20_000, "dcm-low:10x5"),
+    _of_lists("dcm-100x3", "dcm", "report", 20_000, "dcm-low:100x3"),
+    _of_lists("dcm-10x5-rising", "dcm, rising", "report", 20_000, partial(_low_rates, DCM, 10, _RISING_5, 0.1)),
     _of_lists("dcm-100x10-rising", "dcm, rising", "tune", 20_000, partial(_low_rates, DCM, 100, _RISING_10, 0.06)),
-)  # fmt: skip
+)
 
 
 def random_loss(problem: Problem) -> float:
@@ -200,64 +186,57 @@ def added(sizes: Sequence[int], base: float, step: float) -> Product:
     return Product(parts, scale="additive", base=base)
 
 
-def _of_factors(
-    name: str, half: Half, make: Callable[[], Problem], horizon: int = 20_000, trap: bool = False
-) -> ArenaProblem:
-    return ArenaProblem(name, horizon, half, make, trap=trap)
-
-
 _TRAP = {"a": [0.9, 0.8] + [0.1] * 6, "b": [0.9] + [0.05] * 7, "c": [1.0] + [0.3] * 7}
 _DIM_TRAP = {"a": [0.9] + [0.3] * 5, "b": [0.5, 0.45] + [0.05] * 4, "c": [0.8, 0.7] + [0.1] * 4}
 
 FACTOR_PROBLEMS: tuple[ArenaProblem, ...] = (
-    _of_factors("needle-4x4x4", "tune", partial(as_problem, "needle:4x4x4")),
-    _of_factors("needle-10x10x10", "report", partial(as_problem, "needle:10x10x10")),
-    _of_factors("effects-4x5x3", "tune", partial(effects, [4, 5, 3], 1)),
-    _of_factors("effects-4x4x4x4", "report", partial(effects, [4, 4, 4, 4], 2)),
-    _of_factors("product-6x6x6", "tune", partial(as_problem, "product:6x6x6:seed=1")),
-    _of_factors("effects-10x10x10-often", "report", partial(effects, [10, 10, 10], 3, rate=0.3)),
-    _of_factors("effects-2^8", "tune", partial(effects, [2] * 8, 1)),
-    _of_factors("needle-2^8", "report", partial(as_problem, "needle:2x2x2x2x2x2x2x2")),
-    _of_factors("effects-5x5x5-high", "tune", partial(effects, [5, 5, 5], 5, rate=0.7)),
-    _of_factors("effects-3^5-rare", "report", partial(effects, [3] * 5, 4, rate=0.01), horizon=50_000),
-    _of_factors("together-1.2", "tune", partial(second_best_together, 1.2), trap=True),
-    _of_factors("together-1.5", "report", partial(second_best_together, 1.5), trap=True),
-    _of_factors("added-4x4x4", "tune", partial(added, [4, 4, 4], base=0.02, step=0.01), horizon=50_000),
-    _of_factors("added-3x3x3x3-high", "report", partial(added, [3] * 4, base=0.2, step=0.1)),
-    _of_factors("random-16x16", "tune", partial(as_problem, "random:16x16:seed=5")),
-    _of_factors("product-8x8", "report", partial(as_problem, "product:8x8:seed=2")),
-    _of_factors("trap-8x8x8", "tune", partial(Product, _TRAP), trap=True),
-    _of_factors("trap-6x6x6-dim", "report", partial(Product, _DIM_TRAP), trap=True),
+    ArenaProblem("needle-4x4x4", 20_000, "tune", "needle:4x4x4"),
+    ArenaProblem("needle-10x10x10", 20_000, "report", "needle:10x10x10"),
+    ArenaProblem("effects-4x5x3", 20_000, "tune", partial(effects, [4, 5, 3], 1)),
+    ArenaProblem("effects-4x4x4x4", 20_000, "report", partial(effects, [4, 4, 4, 4], 2)),
+    ArenaProblem("product-6x6x6", 20_000, "tune", "product:6x6x6:seed=1"),
+    ArenaProblem("effects-10x10x10-often", 20_000, "report", partial(effects, [10, 10, 10], 3, rate=0.3)),
+    ArenaProblem("effects-2^8", 20_000, "tune", partial(effects, [2] * 8, 1)),
+    ArenaProblem("needle-2^8", 20_000, "report", "needle:2x2x2x2x2x2x2x2"),
+    ArenaProblem("effects-5x5x5-high", 20_000, "tune", partial(effects, [5, 5, 5], 5, rate=0.7)),
+    ArenaProblem("effects-3^5-rare", 50_000, "report", partial(effects, [3] * 5, 4, rate=0.01)),
+    ArenaProblem("together-1.2", 20_000, "tune", partial(second_best_together, 1.2), trap=True),
+    ArenaProblem("together-1.5", 20_000, "report", partial(second_best_together, 1.5), trap=True),
+    ArenaProblem("added-4x4x4", 50_000, "tune", partial(added, [4, 4, 4], base=0.02, step=0.01)),
+    ArenaProblem("added-3x3x3x3-high", 20_000, "report", partial(added, [3] * 4, base=0.2, step=0.1)),
+    ArenaProblem("random-16x16", 20_000, "tune", "random:16x16:seed=5"),
+    ArenaProblem("product-8x8", 20_000, "report", "product:8x8:seed=2"),
+    ArenaProblem("trap-8x8x8", 20_000, "tune", partial(Product, _TRAP), trap=True),
+    ArenaProblem("trap-6x6x6-dim", 20_000, "report", partial(Product, _DIM_TRAP), trap=True),
 )
 
 
 _DRIFTING_HORIZON = 100_000
 
 
-def _world(spec: str, span: int) -> Problem:
-    return as_problem(spec.format(span=span))
-
-
-def _drifting(name: str, half: Half, spec: str, trap: bool = False) -> ArenaProblem:
-    spread = partial(_world, spec)
-    return ArenaProblem(name, _DRIFTING_HORIZON, half, partial(spread, _DRIFTING_HORIZON), trap=trap, spread=spread)
-
-
 DRIFTING_PROBLEMS: tuple[ArenaProblem, ...] = (
-    _drifting("changes-8", "tune", "random:8x8:low=0.3,seed=1|changes=3,span={span}"),
-    _drifting("changes-8-other", "report", "random:8x8:low=0.3,seed=2|changes=3,span={span},seed=1"),
-    _drifting("needle-moves-8", "tune", "needle:8x8|changes=3,span={span}"),
-    _drifting("needle-moves-16", "report", "needle:16x16|changes=2,span={span}"),
-    _drifting("changes-rare-clicks", "tune", "headlines:4x4:rate=0.05,spread=0.5|changes=2,span={span}"),
-    _drifting("changes-rare-clicks-6", "report", "headlines:6x6:rate=0.05,spread=0.5|changes=2,span={span}"),
-    _drifting("drift-6", "tune", "random:6x6:low=0.3,seed=3|drift=3,span={span}"),
-    _drifting("drift-8", "report", "random:8x8:low=0.3,seed=4|drift=2,span={span}"),
-    _drifting("yahoo-slow", "tune", "yahoo-slow:5x3:span={span}"),
-    _drifting("yahoo-abrupt", "report", "yahoo-abrupt:6x3:span={span}"),
-    _drifting("wears-out-6", "tune", "random:6x6:low=0.3,seed=5|wear=20000"),
-    _drifting("wears-out-8", "report", "random:8x8:low=0.3,seed=6|wear=30000"),
-    _drifting("steady-8", "tune", "random:8x8:low=0.3,seed=7", trap=True),
-    _drifting("steady-needle-8", "report", "needle:8x8", trap=True),
-    _drifting("days-8", "tune", "random:8x8:low=0.3,seed=8|daily=0.6", trap=True),
-    _drifting("days-and-weeks-8", "report", "random:8x8:low=0.3,seed=9|daily=0.6,weekly=0.3", trap=True),
+    ArenaProblem("changes-8", _DRIFTING_HORIZON, "tune", "random:8x8:low=0.3,seed=1|changes=3,span={span}"),
+    ArenaProblem(
+        "changes-8-other", _DRIFTING_HORIZON, "report", "random:8x8:low=0.3,seed=2|changes=3,span={span},seed=1"
+    ),
+    ArenaProblem("needle-moves-8", _DRIFTING_HORIZON, "tune", "needle:8x8|changes=3,span={span}"),
+    ArenaProblem("needle-moves-16", _DRIFTING_HORIZON, "report", "needle:16x16|changes=2,span={span}"),
+    ArenaProblem(
+        "changes-rare-clicks", _DRIFTING_HORIZON, "tune", "headlines:4x4:rate=0.05,spread=0.5|changes=2,span={span}"
+    ),
+    ArenaProblem(
+        "changes-rare-clicks-6", _DRIFTING_HORIZON, "report", "headlines:6x6:rate=0.05,spread=0.5|changes=2,span={span}"
+    ),
+    ArenaProblem("drift-6", _DRIFTING_HORIZON, "tune", "random:6x6:low=0.3,seed=3|drift=3,span={span}"),
+    ArenaProblem("drift-8", _DRIFTING_HORIZON, "report", "random:8x8:low=0.3,seed=4|drift=2,span={span}"),
+    ArenaProblem("yahoo-slow", _DRIFTING_HORIZON, "tune", "yahoo-slow:5x3:span={span}"),
+    ArenaProblem("yahoo-abrupt", _DRIFTING_HORIZON, "report", "yahoo-abrupt:6x3:span={span}"),
+    ArenaProblem("wears-out-6", _DRIFTING_HORIZON, "tune", "random:6x6:low=0.3,seed=5|wear=20000"),
+    ArenaProblem("wears-out-8", _DRIFTING_HORIZON, "report", "random:8x8:low=0.3,seed=6|wear=30000"),
+    ArenaProblem("steady-8", _DRIFTING_HORIZON, "tune", "random:8x8:low=0.3,seed=7", trap=True),
+    ArenaProblem("steady-needle-8", _DRIFTING_HORIZON, "report", "needle:8x8", trap=True),
+    ArenaProblem("days-8", _DRIFTING_HORIZON, "tune", "random:8x8:low=0.3,seed=8|daily=0.6", trap=True),
+    ArenaProblem(
+        "days-and-weeks-8", _DRIFTING_HORIZON, "report", "random:8x8:low=0.3,seed=9|daily=0.6,weekly=0.3", trap=True
+    ),
 )

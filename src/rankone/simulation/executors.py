@@ -183,21 +183,17 @@ def cluster(address: str, timeout: float = _SECONDS_TO_ANSWER) -> Iterator[Execu
         raise MissingExtra("a study on a cluster", "cluster") from None
     dask: Any = distributed
     try:  # a client that is given such an address is half made, and takes a while to go
-        scheme, place = addressing.parse_address(address)
+        scheme, location = addressing.parse_address(address)
         registry.get_backend(scheme)
-        addressing.parse_host_port(place)
+        addressing.parse_host_port(location)
     except ValueError as error:
-        raise InputError(
-            "an address like tcp://host:port", f"{address} ({error})", "ask the scheduler for it"
-        ) from None
+        do = "ask the scheduler for it"
+        raise InputError("an address like tcp://host:port", f"{address} ({error})", do) from None
     try:
         client = dask.Client(address, timeout=timeout, set_as_default=False)
     except OSError as error:
-        raise WorkerError(
-            f"a Dask scheduler at {address}",
-            f"no answer within {timeout:g} s",
-            "start one with `dask scheduler`, or check the address",
-        ) from error
+        do = "start one with `dask scheduler`, or check the address"
+        raise WorkerError(f"a Dask scheduler at {address}", f"no answer within {timeout:g} s", do) from error
     try:
         yield client.get_executor()
     finally:

@@ -8,12 +8,12 @@ the batch in which it is due; it is told before the first decision after that. S
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import get_type_hints
 
 from rankone.errors import InputError
 from rankone.kernels.feedback import Late, Scratch
-from rankone.specs import number_in, parse_settings, value_text, whole_number
+from rankone.specs import changed_settings, number_in, parse_settings, whole_number
 
 IMMEDIATE = "immediate"
 # Which parameters each word of the language takes.
@@ -54,15 +54,10 @@ class Feedback:
     @property
     def label(self) -> str:
         """Canonical text, which `as_feedback` reads again."""
-        parts = []
+        changed, parts = changed_settings(self), []
         for word, names in _WORDS.items():
-            changed = [
-                f"{field.name}={value_text(getattr(self, field.name))}"
-                for field in fields(self)
-                if field.name in names and getattr(self, field.name) != field.default
-            ]
-            if changed:
-                parts.append(f"{word}:{','.join(changed)}")
+            settings = ",".join(f"{name}={changed[name]}" for name in names if name in changed)
+            parts += [f"{word}:{settings}"] if settings else []
         return "+".join(parts) or IMMEDIATE
 
     def __str__(self) -> str:
@@ -91,8 +86,8 @@ def as_feedback(spec: str | Feedback | None) -> Feedback:
         if word not in _WORDS or (_WORDS[word] and not settings):
             examples = "immediate, delay:steps=100, delay:mean=100 or batch:size=1000"
             raise InputError(f"{examples} as feedback", spec, "join two of them by + if both apply")
-        found = parse_settings(word, settings, {name: hints[name] for name in _WORDS[word]})
-        if found.keys() & values.keys():
+        read = parse_settings(word, settings, {name: hints[name] for name in _WORDS[word]})
+        if read.keys() & values.keys():
             raise InputError(f"'{word}' once in the feedback", spec, "leave one of them out")
-        values |= found
+        values |= read
     return Feedback(**values)  # type: ignore[arg-type]

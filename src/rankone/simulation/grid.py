@@ -14,7 +14,7 @@ from rankone.errors import InputError
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, as_problem
 from rankone.simulation.feedback import IMMEDIATE, Feedback, as_feedback
-from rankone.specs import as_whole_number, parse_whole_number, value_text
+from rankone.specs import as_whole_number, one_of, parse_whole_number, value_text
 
 Grid = Mapping[str, Sequence[Any]]
 
@@ -35,10 +35,16 @@ class Point(NamedTuple):
         """Everything known of the point before it is played; the values of the grid win over facts of the same name."""
         world, late = self.problem, self.feedback
         facts = {
-            "problem_text": self.problem_text, "policy_text": self.policy_text,
-            "problem": world.name, "policy": self.policy.label, "horizon": self.horizon, "feedback": late.label,
-            **world.facts(), "delay": late.steps + late.mean, "batch": late.size,
-        }  # fmt: skip
+            "problem_text": self.problem_text,
+            "policy_text": self.policy_text,
+            "problem": world.name,
+            "policy": self.policy.label,
+            "horizon": self.horizon,
+            "feedback": late.label,
+            **world.facts(),
+            "delay": late.steps + late.mean,
+            "batch": late.size,
+        }
         return {**self.values, **facts, **self.values}
 
 
@@ -61,12 +67,11 @@ def lay_out(
     """Lay out a sweep and refuse what cannot be played or drawn, before anything is played."""
     if not isinstance(grid, Mapping) or not grid:
         raise InputError("a grid of at least one name with values", grid, "try grid={'k': [8, 16, 32]}")
-    found = list(points(grid, *(several(given) for given in (problems, policies, horizon, feedback))))
-    facts = pl.DataFrame([point.facts for point in found], infer_schema_length=None)
+    points = list(_points(grid, *(several(given) for given in (problems, policies, horizon, feedback))))
+    facts = pl.DataFrame([point.facts for point in points], infer_schema_length=None)
     if x is None:
-        varied = [name for name in numbers(facts) if facts[name].n_unique() > 1]
-        x = next(iter(varied), "horizon")
-    return Points(found, facts, checked_x(x, facts))
+        x = next((name for name in numbers(facts) if facts[name].n_unique() > 1), "horizon")
+    return Points(points, facts, checked_x(x, facts))
 
 
 def numbers(facts: pl.DataFrame) -> list[str]:
@@ -76,9 +81,7 @@ def numbers(facts: pl.DataFrame) -> list[str]:
 
 def checked_x(x: str, facts: pl.DataFrame) -> str:
     """Refuse an x that is no number of the sweep."""
-    if x not in numbers(facts):
-        raise InputError(f"a number of the sweep as x: {', '.join(numbers(facts))}", x, "choose one of them")
-    return x
+    return str(one_of("x", x, numbers(facts)))
 
 
 def several(given: Any) -> list[Any]:
@@ -86,13 +89,10 @@ def several(given: Any) -> list[Any]:
     return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
 
 
-def points(
-    grid: Grid, problems: Iterable[Problem | str | Path], policies: Iterable[Policy | str],
-    horizons: Iterable[int | str], feedbacks: Iterable[Feedback | str],
-) -> Iterator[Point]:  # fmt: skip
-    """Yield every point of the grid."""
-    combined = list(itertools.product(problems, policies, horizons, feedbacks))
-    check_grid(grid, {text for entry in combined for text in entry if isinstance(text, str)})
+def _points(grid: Grid, *given: list[Any]) -> Iterator[Point]:
+    """Yield every point of the grid; given are problems, policies, horizons and feedbacks."""
+    combined = list(itertools.product(*given))
+    _check_grid(grid, {text for entry in combined for text in entry if isinstance(text, str)})
     known: dict[tuple[Any, str], Any] = {}
 
     def made(make: Any, text: Any, values: dict[str, Any]) -> Any:
@@ -108,14 +108,15 @@ def points(
         for world_text, player_text, horizon, late in combined:
             world, player = made(as_problem, world_text, values), made(as_policy, player_text, values)
             player.check_kind(world.decision_kind, world.shape, f"the problem {world.name}")
-            yield Point(
-                values, world, player, made(_horizon, horizon, values), made(as_feedback, late, values),
-                world_text if isinstance(world_text, str) else world.name,
-                player_text if isinstance(player_text, str) else player.label,
-            )  # fmt: skip
+            texts = [
+                text if isinstance(text, str) else name
+                for text, name in ((world_text, world.name), (player_text, player.label))
+            ]
+            steps, when = made(_horizon, horizon, values), made(as_feedback, late, values)
+            yield Point(values, world, player, steps, when, *texts)
 
 
-def check_grid(grid: Grid, texts: Iterable[str]) -> None:
+def _check_grid(grid: Grid, texts: Iterable[str]) -> None:
     """Refuse a grid and texts that do not name the same things."""
     used = {name for text in texts for _, name, _, _ in _parts(text) if name is not None}
     for name, values in grid.items():

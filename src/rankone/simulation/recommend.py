@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
 
 from rankone.clicks.models.base import ClickModel
 from rankone.errors import InputError
@@ -14,55 +13,39 @@ from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.specs import as_whole_number, one_of
 from rankone.wording.numbers import percent
 
-FeedbackModel = Literal["cascade", "dcm", "pbm", "unknown"]
-
-
-class ListAdvice(NamedTuple):
-    """What to play, and why; with a proven bound, and without."""
-
-    least: str
-    why: str
-    proven: str
-    why_proven: str
-
-
 #: Where the arena has shown it. With 100 displays an item all Thompson samplers still try everything.
 _ENOUGH = "where every item can be shown 600 times or more"
-_PROVEN_PBM = "its bound on regret needs no knowledge of positions, not even their order; outcomes at once"
-#: By feedback model: what had the least regret in that world of the arena, and what has a bound.
-ADVICE: dict[FeedbackModel, ListAdvice] = {
-    "cascade": ListAdvice(
-        "cascade-ts", f"reads each list down to its first click: the least regret in the arena's cascades {_ENOUGH}",
-        "cascade-kl-ucb", "bounds its regret where lists are read down to the first click; outcomes at once",
+#: By feedback model: what had the least regret in that world of the arena and why, and what has a bound and which.
+_FOR_LISTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
+    "cascade": (
+        ("cascade-ts", f"reads each list down to its first click: the least regret in the arena's cascades {_ENOUGH}"),
+        ("cascade-kl-ucb", "bounds its regret where lists are read down to the first click; outcomes at once"),
     ),
-    "dcm": ListAdvice(
-        "dcm-ts", f"learns from each list down to its last click: the least regret in the arena {_ENOUGH}; say from "
-        "which positions most leave satisfied",
-        "dcm-kl-ucb", "bounds its regret where clicks depend on each other as in the model; outcomes at once",
+    "dcm": (
+        (
+            "dcm-ts",
+            f"learns from each list down to its last click: the least regret in the arena {_ENOUGH}; say from which "
+            "positions most leave satisfied",
+        ),
+        ("dcm-kl-ucb", "bounds its regret where clicks depend on each other as in the model; outcomes at once"),
     ),
-    "pbm": ListAdvice(
-        "gibbs-ts", "learns attraction and examination together, in any order of positions: the least regret in the "
-        f"arena {_ENOUGH}; no bound is proven",
-        "grab", _PROVEN_PBM,
+    "pbm": (
+        (
+            "gibbs-ts",
+            "learns attraction and examination together, in any order of positions: the least regret in the arena "
+            f"{_ENOUGH}; no bound is proven",
+        ),
+        ("grab", "its bound on regret needs no knowledge of positions, not even their order; outcomes at once"),
     ),
-    "unknown": ListAdvice(
-        "gibbs-ts", f"did well in every world of the arena {_ENOUGH}, also if its model is wrong, unless visitors "
-        "leave more often further down; no bound is proven",
-        "toprank", "its bound holds in any model in which better items and higher positions are never clicked less",
+    "unknown": (
+        (
+            "gibbs-ts",
+            f"did well in every world of the arena {_ENOUGH}, also if its model is wrong, unless visitors leave more "
+            "often further down; no bound is proven",
+        ),
+        ("toprank", "its bound holds in any model in which better items and higher positions are never clicked less"),
     ),
-}  # fmt: skip
-
-
-def advice_for(feedback_model: str, guarantee: bool) -> tuple[str, str]:
-    """Return the policy for a way in which lists are read, and why.
-
-    >>> advice_for("pbm", guarantee=False)[0]
-    'gibbs-ts'
-    """
-    known = list(get_args(FeedbackModel))
-    one_of("feedback_model", feedback_model, known)
-    advice = ADVICE[feedback_model]  # type: ignore[index]
-    return (advice.proven, advice.why_proven) if guarantee else (advice.least, advice.why)
+}
 
 
 # Figures of the table in docs/which-policy.md, against which a test holds them: the regret of uts as a share of
@@ -130,10 +113,10 @@ def recommend(
     if model is not None and not isinstance(model, ClickModel):
         raise InputError("a click model", type(model).__name__, "fit one, such as rankone.clicks.PBM().fit(counts)")
     if model is not None:
-        found = _for_lists(model.read_as if feedback_model is None else feedback_model, guarantee, horizon)
+        advice = _for_lists(model.read_as if feedback_model is None else feedback_model, guarantee, horizon)
         known = model.list_problem(model.cells_.queries[0]).known() if model.has_world else {}
-        why = f"{found.why}; to show one item at one position, `recommend()` has a policy for pairs"
-        return Recommendation(found.policy.with_known(known), why if model.read_as == "pbm" else found.why)
+        why = f"{advice.why}; to show one item at one position, `recommend()` has a policy for pairs"
+        return Recommendation(advice.policy.with_known(known), why if model.read_as == "pbm" else advice.why)
     if feedback_model is not None:
         return _for_lists(feedback_model, guarantee, horizon)
     late = not as_feedback(feedback).is_immediate
@@ -166,9 +149,7 @@ def _for_changes(rank1: bool | None, stages_only: bool, horizon: int | None) -> 
 def _steady(rank1: bool, late: bool, unproven: str) -> Recommendation:
     """Recommend what has the least regret where nothing changes."""
     if not rank1:
-        cost = (
-            f"; outcomes 1,000 decisions late added {percent(THOMPSON_LATE)} to its regret in the arena" if late else ""
-        )
+        cost = f"; outcomes 1,000 decisions late added {percent(THOMPSON_LATE)} to its regret in the arena" * late
         return _advice("thompson", f"needs no structure and no horizon{cost}{unproven}")
     if not late:
         return _advice("uts", "least regret of the proven policies in the arena, with or without a horizon")
@@ -189,7 +170,8 @@ def _insured(combinations: int | None) -> Recommendation:
 
 
 def _for_lists(feedback_model: str, guarantee: bool, horizon: int | None) -> Recommendation:
-    return _horizon_filled(*advice_for(feedback_model, guarantee), horizon)
+    least, proven = _FOR_LISTS[one_of("feedback_model", feedback_model, _FOR_LISTS)]
+    return _horizon_filled(*(proven if guarantee else least), horizon)
 
 
 def _horizon_filled(name: str, why: str, horizon: int | None) -> Recommendation:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import typing
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,12 +22,12 @@ from rankone.problems import Problem, as_problem
 from rankone.problems.base import problem_to_dict
 from rankone.problems.registry import is_table
 from rankone.progress import Progress, as_progress
-from rankone.simulation.executors import as_executor, carry_out, worker_count
+from rankone.simulation.executors import as_executor, carry_out, local_pool, worker_count
 from rankone.simulation.feedback import Feedback, as_feedback
-from rankone.simulation.store import RunStore, made_with, read_about
+from rankone.simulation.store import RunStore, kept_runs, made_with, read_about
 from rankone.simulation.study import Study
 from rankone.simulation.work_unit import Run, Units, modules_of, ready_for, start_on
-from rankone.specs import as_seed, as_whole_number, one_of, whole_number
+from rankone.specs import as_seed, as_whole_number, distinct, one_of, whole_number
 
 OnStop = Literal["return", "raise"]
 
@@ -82,40 +84,42 @@ def simulate(
     runs = as_whole_number("runs", runs)
     seed = _seed(seed, out)
     workers, executor = worker_count(workers), as_executor(executor)
-    for world in worlds:
-        for player in players:  # bad parameters are refused here, not by a worker half-way
-            try:
-                start_on(ready_for(player, world, horizon), world)
-            except MemoryError as error:
-                do = "take fewer rows and columns, or a policy that keeps less"
-                raise InputError(
-                    f"a problem that {player.label} can keep in memory", f"{world.name} ({error})", do
-                ) from None
-            player.check_context(world.n_context, f"the problem {world.name}")
+    for world, player in itertools.product(
+        worlds, players
+    ):  # bad parameters are refused here, not by a worker half-way
+        try:
+            start_on(ready_for(player, world, horizon), world)
+        except MemoryError as error:
+            expected, do = f"a problem that {player.label} can keep in memory", "take fewer levels, or another policy"
+            raise InputError(expected, f"{world.name} ({error})", do) from None
+        player.check_context(world.n_context, f"the problem {world.name}")
     done: dict[tuple[str, str, int], Run] = {}
-    wanted = len(worlds) * len(players) * runs
+    labels, wanted = [player.label for player in players], len(worlds) * len(players) * runs
     with contextlib.ExitStack() as stack:
         store = None
         if out is not None:
             description = {
-                "horizon": int(steps[-1]), "seed": seed, "checkpoints": steps.tolist(),
+                "horizon": horizon,
+                "seed": seed,
+                "checkpoints": steps.tolist(),
                 "problems": [problem_to_dict(world) for world in worlds],
-                "policies": [player.label for player in players], "runs": runs,
-                **({} if late.is_immediate else {"feedback": late.label}), **made_with(),
-            }  # fmt: skip
+                "policies": labels,
+                "runs": runs,
+                **({} if late.is_immediate else {"feedback": late.label}),
+                **made_with(),
+            }
             code = {
                 (world.digest, player.label): source_key(*modules_of(player, world))
-                for world in worlds
-                for player in players
+                for world, player in itertools.product(worlds, players)
             }
             store = stack.enter_context(RunStore(Path(out), description, code))
-            done = _already_done(store, worlds, players, runs)
+            kept = kept_runs(store.directory, worlds, labels, runs, code)
+            done = {(run.problem, run.policy, run.run): run for run in kept}
         report = as_progress(progress)
         report(len(done), wanted)
         missing = {
-            (world.name, player.label): [run for run in range(runs) if (world.name, player.label, run) not in done]
-            for world in worlds
-            for player in players
+            (world.name, label): [run for run in range(runs) if (world.name, label, run) not in done]
+            for world, label in itertools.product(worlds, labels)
         }
         units = Units(worlds, players, steps, late, seed, missing)
         digests = {world.name: world.digest for world in worlds}
@@ -129,10 +133,55 @@ def simulate(
         except KeyboardInterrupt:
             if on_stop == "raise" or not done:
                 raise
-            kept = f"stopped by hand: the study has the {len(done):,} of {wanted:,} runs that are finished"
-            warnings.warn(kept, stacklevel=3)
-    labels = [player.label for player in players]
+            message = f"stopped by hand: the study has the {len(done):,} of {wanted:,} runs that are finished"
+            warnings.warn(message, stacklevel=3)
     return Study(worlds, labels, steps, list(done.values()), late, seed=seed, wanted=wanted)
+
+
+class Part(NamedTuple):
+    """One of several studies that are played one after the other: a sweep, or an arena."""
+
+    problems: list[Problem]
+    policies: list[Policy]
+    horizon: int
+    feedback: Feedback
+    folder: str  # below the directory that keeps finished runs
+
+
+def simulate_parts(
+    parts: Sequence[Part],
+    runs: int,
+    seed: int,
+    workers: int | None,
+    executor: Executor | Any | None,
+    progress: Progress | bool | None,
+    out: str | Path | None,
+) -> Iterator[Study]:
+    """Play studies on one pool, so that workers start and load kernels once; regret is kept at the horizon only."""
+    report, workers = as_progress(progress), worker_count(workers)
+    sizes = [runs * len(part.problems) * len(part.policies) for part in parts]
+    with contextlib.ExitStack() as stack:
+        if executor is None and workers > 1:
+            executor = stack.enter_context(local_pool(workers))
+        for index, (problems, policies, horizon, late, folder) in enumerate(parts):
+            yield simulate(
+                problems,
+                policies,
+                horizon,
+                runs=runs,
+                seed=seed,
+                workers=workers,
+                checkpoints=1,
+                out=None if out is None else Path(out) / folder,
+                executor=executor,
+                progress=functools.partial(_report_part, report, sum(sizes[:index]), sum(sizes)),
+                feedback=late,
+                on_stop="raise",
+            )
+
+
+def _report_part(report: Progress, before: int, total: int, done: int, _: int) -> None:
+    report(before + done, total)
 
 
 def _seed(seed: int | None, out: str | Path | None) -> int:
@@ -142,66 +191,43 @@ def _seed(seed: int | None, out: str | Path | None) -> int:
     return as_seed(seed)
 
 
-def _already_done(
-    store: RunStore, problems: Sequence[Problem], policies: Sequence[Policy], runs: int
-) -> dict[tuple[str, str, int], Run]:
-    """Return the runs of this study that the store already has."""
-    names = {world.digest: world.name for world in problems}
-    labels = {player.label for player in policies}
-    return {
-        (names[digest], run.policy, run.run): run._replace(problem=names[digest])
-        for digest, run in store
-        if digest in names and run.policy in labels and run.run < runs
-    }
-
-
 def listed(given: Any, one: tuple[type, ...], what: str, example: str) -> list[Any]:
-    """Return what may be given one at a time or several as a list."""
-    if isinstance(given, one) or is_table(given):
-        return [given]
-    if not isinstance(given, Iterable):
-        raise InputError(f"{what} or their names", given, f"try '{example}'")
-    return list(given)
+    """Return what may be given one at a time or several as a list; there is at least one."""
+    items = [given] if isinstance(given, one) or is_table(given) else list(given) if isinstance(given, Iterable) else []
+    if not items:
+        raise InputError(f"{what} or their names", "none" if isinstance(given, Iterable) else given, f"try '{example}'")
+    return items
 
 
 def _problems(given: Problem | str | Path | Sequence[Problem | str | Path]) -> list[Problem]:
     result = [as_problem(item) for item in listed(given, (Problem, str, Path), "problems", "needle:8x8")]
-    if not result:
-        raise InputError("at least one problem", "none", "try rankone.needle(32, 32)")
-    if len({world.name for world in result}) < len(result):
-        raise InputError("problems with distinct names", [world.name for world in result], "give each a name=")
+    names = [world.name for world in result]
+    distinct("names of problems", names, "give each a name=")
     if len({world.digest for world in result}) < len(result):
-        raise InputError("distinct problems", [world.name for world in result], "name each problem once")
+        raise InputError("distinct problems", names, "name each problem once")
     return result
 
 
 def _policies(given: Policy | str | Sequence[Policy | str]) -> list[Policy]:
     result = [as_policy(item) for item in listed(given, (Policy, str), "policies", "ucb1")]
-    if not result:
-        raise InputError("at least one policy", "none", "try ['rank1elim-kl', 'ucb1']")
-    labels = [player.label for player in result]
-    if len(set(labels)) < len(labels):
-        raise InputError("distinct policies", labels, "name each policy once")
+    distinct("policies", [player.label for player in result], "name each policy once")
     return result
 
 
 def checkpoint_steps(checkpoints: int | str | Sequence[int], horizon: int) -> Ints:
     """Return the steps at which regret is recorded."""
+    if isinstance(checkpoints, str) and checkpoints == "log":
+        return np.unique(np.geomspace(1, horizon, 100).round()).astype(np.int64)
     if isinstance(checkpoints, str):
-        if checkpoints == "log":
-            return np.unique(np.geomspace(1, horizon, 100).round()).astype(np.int64)
         raise InputError("checkpoints as a number, 'log' or a list of steps", checkpoints, "try checkpoints=100")
     if not np.iterable(checkpoints):
         count = min(whole_number("checkpoints", checkpoints), horizon)
-        steps = np.unique(np.linspace(0, horizon, count + 1)[1:].round())
-    else:
-        try:
-            steps = np.asarray(checkpoints, dtype=np.float64)
-        except (TypeError, ValueError):  # texts, or lists in the list
-            steps = np.empty(0)
-        rising = steps.ndim == 1 and len(steps) > 0 and steps[0] >= 1 and (np.diff(steps) > 0).all()
-        if not rising or steps[-1] != horizon or (steps != steps.round()).any():
-            raise InputError(
-                f"increasing whole checkpoints from 1 to {horizon}", checkpoints, "end them at the horizon"
-            )
+        return np.unique(np.linspace(0, horizon, count + 1)[1:].round()).astype(np.int64)
+    try:
+        steps = np.asarray(checkpoints, dtype=np.float64)
+    except (TypeError, ValueError):  # texts, or lists in the list
+        steps = np.empty(0)
+    rising = steps.ndim == 1 and len(steps) > 0 and steps[0] >= 1 and (np.diff(steps) > 0).all()
+    if not rising or steps[-1] != horizon or (steps != steps.round()).any():
+        raise InputError(f"increasing whole checkpoints from 1 to {horizon}", checkpoints, "end them at the horizon")
     return steps.astype(np.int64)

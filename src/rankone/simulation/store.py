@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,13 +15,13 @@ import numpy as np
 
 from rankone._version import __version__
 from rankone.errors import InputError
-from rankone.problems.base import problem_from_dict
+from rankone.problems.base import Problem, problem_from_dict
 from rankone.simulation.work_unit import Run, versions
 from rankone.writing import write_file, writing_under
 
 _FORMAT = "rankone-study-1"
 _RUNS = "runs.jsonl"
-_ELSEWHERE = "choose another directory, or delete this one"
+_OTHER = "choose another directory, or delete this one"
 
 
 class RunStore:
@@ -49,19 +50,15 @@ class RunStore:
         if header.exists():
             present = _read(header.read_text(), str(header))
             for key in ("format", "horizon", "seed", "checkpoints", "feedback"):  # `code` sees to other versions
+                wanted, got = (_short(about.get(key)) for about in (description, present))
                 if present.get(key) != description.get(key):
                     raise InputError(
-                        f"a study with {key} {_short(description.get(key))} in {self.directory}",
-                        f"one with {key} {_short(present.get(key))}",
-                        _ELSEWHERE,
+                        f"a study with {key} {wanted} in {self.directory}", f"one with {key} {got}", _OTHER
                     )
             ours, theirs = description["problems"], present.get("problems", [])
             if not any(problem in theirs for problem in ours):
-                raise InputError(
-                    f"a study of {_names(ours)} in {self.directory}", f"one of {_names(theirs)}", _ELSEWHERE
-                )
-            description = {
-                **description,
+                raise InputError(f"a study of {_names(ours)} in {self.directory}", f"one of {_names(theirs)}", _OTHER)
+            description = description | {
                 "policies": [*dict.fromkeys([*present.get("policies", []), *description["policies"]])],
                 "problems": _together(theirs, ours),
                 "runs": max(present.get("runs", 1), description["runs"]),
@@ -74,20 +71,11 @@ class RunStore:
             data = self._path.read_bytes()
             os.truncate(self._path, data.rfind(b"\n") + 1)
 
-    def __iter__(self) -> Iterator[tuple[str, Run]]:
-        """Every finished run of the present code with the digest of its problem."""
-        for digest, _, run in finished_runs(self.directory, self._code):
-            yield digest, run
-
     def append(self, digest: str, runs: Iterable[Run]) -> None:
         """Add finished runs; they survive a kill from here on."""
         for run in runs:
-            entry = {
-                "digest": digest,
-                "code": self._code[digest, run.policy],
-                **run._asdict(),
-                "regret": [float(value) for value in run.regret],
-            }
+            about = {"digest": digest, "code": self._code[digest, run.policy]}
+            entry = about | run._asdict() | {"regret": [float(value) for value in run.regret]}
             line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
             with writing_under(self.directory):
                 while line:  # a disk that fills up takes a part first, and refuses the rest
@@ -121,15 +109,32 @@ def finished_runs(directory: Path, code: Mapping[tuple[str, str], str] | None = 
                 run = Run(**entry, regret=regret)
             except (KeyError, TypeError) as error:
                 got = f"another entry ({error})"
-                raise InputError(f"a finished run in {path}, line {number}", got, _ELSEWHERE) from None
+                raise InputError(f"a finished run in {path}, line {number}", got, _OTHER) from None
             yield digest, key, run
 
 
-def _read(text: str, where: str) -> dict[str, Any]:
+def kept_runs(
+    directory: Path,
+    problems: Sequence[Problem],
+    policies: Sequence[str],
+    runs: int,
+    code: Mapping[tuple[str, str], str] | None = None,
+) -> list[Run]:
+    """Return the finished runs of a study, under the names that its problems have now; each once."""
+    names = {problem.digest: problem.name for problem in problems}
+    kept = {
+        (digest, run.policy, run.run): run._replace(problem=names[digest])
+        for digest, _, run in finished_runs(directory, code)
+        if digest in names and run.policy in policies and run.run < runs
+    }
+    return list(kept.values())
+
+
+def _read(text: str | bytes, where: str, do: str = _OTHER) -> dict[str, Any]:
     try:
         return dict(json.loads(text))
-    except ValueError:
-        raise InputError(f"JSON in {where}", "a damaged text", _ELSEWHERE) from None
+    except (ValueError, TypeError):
+        raise InputError(f"JSON in {where}", "a damaged text", do) from None
 
 
 def _together(theirs: list[dict[str, Any]], ours: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -172,13 +177,10 @@ def write_about(directory: Path, kind: str, content: dict[str, Any]) -> None:
 def read_about(directory: Path, kind: str) -> dict[str, Any]:
     """Return what ``KIND.json`` of a directory says."""
     path = directory / f"{kind}.json"
-    try:
-        about = dict(json.loads(path.read_text()))
-    except FileNotFoundError:
+    if not path.is_file():
         wanted = f"{'an' if kind == 'arena' else 'a'} {kind} in {directory}"
-        raise InputError(wanted, f"no {path.name} there", "name the directory that was given as out=") from None
-    except (OSError, ValueError, TypeError):
-        raise InputError(f"JSON in {path}", "a damaged text", f"make the {kind} again") from None
+        raise InputError(wanted, f"no {path.name} there", "name the directory that was given as out=")
+    about = _read(path.read_bytes(), str(path), f"make the {kind} again")
     if about.get("format") != f"rankone-{kind}-1":
         got = f"format {about.get('format')!r}"
         raise InputError(f"format 'rankone-{kind}-1' in {path}", got, "use the version that wrote it")
@@ -186,10 +188,8 @@ def read_about(directory: Path, kind: str) -> dict[str, Any]:
 
 
 def _processor() -> str:
-    try:
+    with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
-    except OSError:
-        pass
     return platform.processor() or "unknown"

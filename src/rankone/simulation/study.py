@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -19,23 +19,34 @@ from rankone.policies import as_policy
 from rankone.problems import Problem
 from rankone.problems.base import problem_from_dict
 from rankone.simulation.feedback import AT_ONCE, Feedback, as_feedback
-from rankone.simulation.store import finished_runs, read_about
+from rankone.simulation.store import kept_runs, read_about
 from rankone.simulation.work_unit import Run
-from rankone.specs import amount
+from rankone.specs import amount, one_of
 from rankone.writing import write_file, write_table, writing_under
-
-if TYPE_CHECKING:
-    pass
-
 
 # What of a summary people look for, and under which names.
 TITLES = {
-    "problem": "problem", "policy": "policy", "runs": "runs", "regret_mean": "regret", "regret_se": "± se",
-    "regret_median": "median", "regret_p95": "p95", "sync_points": "sync points", "seconds": "s per run",
+    "problem": "problem",
+    "policy": "policy",
+    "runs": "runs",
+    "regret_mean": "regret",
+    "regret_se": "± se",
+    "regret_median": "median",
+    "regret_p95": "p95",
+    "sync_points": "sync points",
+    "seconds": "s per run",
     "steps_per_second": "steps/s",
-}  # fmt: skip
+}
 _MOST_DRAWN = 3  # policies side by side
-_SHOWN = ("problem", "policy", "runs", "regret_mean", "regret_se", "regret_median", "regret_p95")
+_SHOWN = list(TITLES)[:7]
+_RUNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "problem": pl.String,
+    "policy": pl.String,
+    "run": pl.Int64,
+    "seconds": pl.Float64,
+    "regret": pl.List(pl.Float64),
+    "sync_points": pl.Int64,
+}
 
 
 class Study(Shown):
@@ -73,15 +84,10 @@ class Study(Shown):
         directory = Path(directory)
         about = read_about(directory, "study")
         problems = [problem_from_dict(values) for values in about["problems"]]
-        names = {problem.digest: problem.name for problem in problems}
-        runs = {
-            (digest, run.policy, run.run): run._replace(problem=names[digest])
-            for digest, _, run in finished_runs(directory)
-            if digest in names and run.policy in about["policies"] and run.run < about["runs"]
-        }
+        runs = kept_runs(directory, problems, about["policies"], about["runs"])
         steps = np.array(about["checkpoints"], dtype=np.int64)
         late, wanted = as_feedback(about.get("feedback")), len(problems) * len(about["policies"]) * about["runs"]
-        return cls(problems, about["policies"], steps, list(runs.values()), late, seed=about["seed"], wanted=wanted)
+        return cls(problems, about["policies"], steps, runs, late, seed=about["seed"], wanted=wanted)
 
     def _sentence(self) -> str:
         when = "" if self.feedback.is_immediate else f", feedback {self.feedback}"
@@ -115,20 +121,14 @@ class Study(Shown):
 
         A study with late feedback has the column feedback too, after policy.
         """
-        per_run = pl.DataFrame(
-            {
-                "problem": [run.problem for run in self.runs],
-                "policy": [run.policy for run in self.runs],
-                "run": [run.run for run in self.runs],
-                "step": [self.checkpoints] * len(self.runs),
-                "regret": [run.regret for run in self.runs],
-            },
-            schema={
-                "problem": pl.String, "policy": pl.String, "run": pl.Int64, "step": pl.List(pl.Int64),
-                "regret": pl.List(pl.Float64),
-            },
-        )  # fmt: skip
+        steps = pl.lit(self.checkpoints.tolist(), pl.List(pl.Int64)).alias("step")
+        per_run = self._runs.select("problem", "policy", "run", steps, "regret")
         return self._with_feedback(per_run.explode("step", "regret"))
+
+    @property
+    def _runs(self) -> pl.DataFrame:
+        runs = [run._replace(regret=run.regret.tolist()) for run in self.runs]
+        return pl.DataFrame(runs, schema=_RUNS, orient="row")
 
     def _with_feedback(self, table: pl.DataFrame) -> pl.DataFrame:
         if self.feedback.is_immediate:
@@ -141,39 +141,37 @@ class Study(Shown):
         ``sync_points`` is the mean number of synchronisation points of a run: decisions that rest on outcomes which no
         earlier decision rested on.
         """
-        final = pl.DataFrame(
-            {
-                "problem": [run.problem for run in self.runs],
-                "policy": [run.policy for run in self.runs],
-                "regret": [float(run.regret[-1]) for run in self.runs],
-                "seconds": [run.seconds for run in self.runs],
-                "sync_points": pl.Series([run.sync_points for run in self.runs], dtype=pl.Int64),
-            }
+        regret, seconds = pl.col("regret").list.last(), pl.col("seconds").mean()
+        table = self._runs.group_by("problem", "policy", maintain_order=True).agg(
+            runs=pl.len(),
+            horizon=pl.lit(self.horizon),
+            regret_mean=regret.mean(),
+            regret_se=regret.std() / pl.len().sqrt(),
+            regret_median=regret.median(),
+            regret_p95=regret.quantile(0.95, "linear"),
+            regret_p99=regret.quantile(0.99, "linear"),
+            sync_points=pl.col("sync_points").mean(),
+            seconds=seconds,
+            steps_per_second=self.horizon / seconds,
         )
-        regret, seconds = pl.col("regret"), pl.col("seconds")
-        table = final.group_by("problem", "policy", maintain_order=True).agg(
-            runs=pl.len(), horizon=pl.lit(self.horizon), regret_mean=regret.mean(),
-            regret_se=regret.std() / pl.len().sqrt(), regret_median=regret.median(),
-            regret_p95=regret.quantile(0.95, "linear"), regret_p99=regret.quantile(0.99, "linear"),
-            sync_points=pl.col("sync_points").mean(), seconds=seconds.mean(),
-            steps_per_second=self.horizon / seconds.mean(),
-        )  # fmt: skip
         return self._with_feedback(table)
 
     def only(self, policies: Sequence[str]) -> Study:
         """Return the part of the study that is about these policies, named by their labels."""
         for label in policies:
-            if label not in self.policies:
-                raise InputError(
-                    f"policies of the study: {', '.join(self.policies)}", label, "name some of these in a list"
-                )
+            one_of("policies of the study", label, self.policies)
         kept = [run for run in self.runs if run.policy in policies]
         return Study(self.problems, policies, self.checkpoints, kept, self.feedback, seed=self.seed)
 
     def chart(
-        self, of: Literal["regret", "factors"] = "regret", *, problem: str | None = None, log_steps: bool = False,
-        log_regret: bool = False, lower_bound: bool = True,
-    ) -> Chart:  # fmt: skip
+        self,
+        of: Literal["regret", "factors"] = "regret",
+        *,
+        problem: str | None = None,
+        log_steps: bool = False,
+        log_regret: bool = False,
+        lower_bound: bool = True,
+    ) -> Chart:
         """Return the picture.
 
         Args:
@@ -184,10 +182,8 @@ class Study(Shown):
             log_regret: logarithmic regret.
             lower_bound: whether the lower bound is drawn where there is one; of regret.
         """
-        if of == "factors":
+        if one_of("of", of, ("regret", "factors")) == "factors":
             return self._factor_chart(self._problem(problem))
-        if of != "regret":
-            raise InputError("a chart of 'regret' or of 'factors'", of, "leave it out for regret")
         from rankone.charts.regret import regret_chart
 
         constants = {problem.name: problem.lower_bound_constant() for problem in self.problems if lower_bound}
@@ -218,11 +214,8 @@ class Study(Shown):
         return traffic_table(players, self._problem(problem), self.checkpoints, self.seed, run, self.feedback)
 
     def _problem(self, name: str | None) -> Problem:
-        if name is None:
-            return self.problems[0]
-        if name not in self._problem_names:
-            raise InputError(f"a problem of the study: {', '.join(self._problem_names)}", name, "name one of these")
-        return self.problems[self._problem_names.index(name)]
+        names = self._problem_names
+        return self.problems[0 if name is None else names.index(one_of("problem", name, names))]
 
     def _factor_chart(self, problem: Problem) -> Chart:
         from rankone.charts.factors import factor_chart

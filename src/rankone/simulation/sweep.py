@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import re
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -19,11 +17,10 @@ from rankone.numerics.power_law import fit_power_law
 from rankone.policies import Policy
 from rankone.problems import Problem
 from rankone.problems.base import problem_to_dict
-from rankone.progress import Progress, as_progress
-from rankone.simulation.executors import local_pool, worker_count
+from rankone.progress import Progress
 from rankone.simulation.feedback import Feedback
 from rankone.simulation.grid import Grid, Point, checked_x, lay_out, several
-from rankone.simulation.simulate import simulate
+from rankone.simulation.simulate import Part, simulate_parts
 from rankone.simulation.store import read_about, write_about
 from rankone.specs import amount, as_seed, as_whole_number
 from rankone.writing import write_table, writing_under
@@ -93,19 +90,15 @@ class Sweep(Shown):
         x = self._checked(x or self.x)
         rows = []
         for (panel, policy), part in self._panels(x).group_by("panel", "policy_text", maintain_order=True):
-            useful = part.filter((pl.col(x) > 0) & (pl.col("regret_mean") > 0) & ~pl.col("cut_off")).unique(
-                x, maintain_order=True
-            )
-            fit = (
-                fit_power_law(useful[x], useful["regret_mean"], useful["regret_se"].fill_null(0.0))
-                if len(useful) > 1
-                else None
-            )
-            rows.append({
-                "panel": panel, "policy": policy, "exponent": fit and fit.exponent, "se": fit and fit.se,
-                "points": len(useful), "cut_off": int(part["cut_off"].sum()),
-            })  # fmt: skip
-        return pl.DataFrame(rows)
+            explored = (pl.col(x) > 0) & (pl.col("regret_mean") > 0) & ~pl.col("cut_off")
+            useful = part.filter(explored).unique(x, maintain_order=True)
+            exponent, se = None, None
+            if len(useful) > 1:
+                exponent, se, *_ = fit_power_law(useful[x], useful["regret_mean"], useful["regret_se"].fill_null(0.0))
+            rows.append((panel, policy, exponent, se, len(useful), int(part["cut_off"].sum())))
+        return pl.DataFrame(
+            rows, ["panel", "policy", "exponent", "se", "points", "cut_off"], orient="row", infer_schema_length=None
+        )
 
     def chart(self, x: str | None = None, *, log: bool = True, title: str = "", theory: float | None = None) -> Chart:
         """Draw regret against x, a line for each policy, a panel for each value of what else varies.
@@ -172,52 +165,45 @@ def sweep(
     >>> result.table.select("k", "lines", "policy", "runs").rows()
     [(2, 4, 'uts', 4), (4, 8, 'uts', 4), (8, 16, 'uts', 4)]
     """
-    found, _, x = lay_out(problems, policies, horizon, grid, feedback, x)
+    points, _, x = lay_out(problems, policies, horizon, grid, feedback, x)
     runs, seed = as_whole_number("runs", runs), as_seed(seed)
-    workers = worker_count(workers)
-    parts = _studies(found)
-    total = runs * sum(len(worlds) * len(players) for worlds, players, _, _ in parts)
-    report = as_progress(progress)
+    parts = _parts(points)
     summaries: dict[tuple[str, str, int, str], dict[str, Any]] = {}
-    finished = 0
-    with contextlib.ExitStack() as stack:
-        if executor is None and workers > 1:  # one pool for all studies: workers start and load kernels once
-            executor = stack.enter_context(local_pool(workers))
-        for worlds, players, steps, late in parts:
-            study = simulate(
-                worlds, players, steps, runs=runs, seed=seed, workers=workers, checkpoints=1, executor=executor,
-                feedback=late, out=None if out is None else Path(out) / _folder(steps, late),
-                progress=functools.partial(_report_part, report, finished, total), on_stop="raise",
-            )  # fmt: skip
-            finished += runs * len(worlds) * len(players)
-            for row in study.summary().to_dicts():
-                summaries[row["problem"], row["policy"], steps, late.label] = row
-    table = pl.DataFrame([_row(point, summaries) for point in found], infer_schema_length=None)
+    for part, study in zip(parts, simulate_parts(parts, runs, seed, workers, executor, progress, out), strict=True):
+        for row in study.summary().to_dicts():
+            summaries[row["problem"], row["policy"], part.horizon, part.feedback.label] = row
+    table = pl.DataFrame([_row(point, summaries) for point in points], infer_schema_length=None)
     settings = {
-        "problems": _plain(problems), "policies": _plain(policies), "horizon": several(horizon),
-        "runs": runs, "seed": seed, "feedback": _plain(feedback),
-    }  # fmt: skip
+        "problems": _plain(problems),
+        "policies": _plain(policies),
+        "horizon": several(horizon),
+        "runs": runs,
+        "seed": seed,
+        "feedback": _plain(feedback),
+    }
     return Sweep(table, {name: list(values) for name, values in grid.items()}, x, settings)
 
 
-def _studies(found: list[Point]) -> list[tuple[list[Problem], list[Policy], int, Feedback]]:
+def _parts(points: list[Point]) -> list[Part]:
     """Group the points into as few studies as can play them all: every problem of a study meets every policy."""
     policies_of: dict[tuple[int, Feedback], dict[str, dict[str, Policy]]] = {}
     worlds: dict[str, Problem] = {}
-    for point in found:
+    for point in points:
         other = worlds.setdefault(point.problem.name, point.problem)
         if other.digest != point.problem.digest:
             raise InputError("problems with distinct names", f"two named {other.name}", "give each a name=")
         here = policies_of.setdefault((point.horizon, point.feedback), {})
         here.setdefault(point.problem.name, {})[point.policy.label] = point.policy
-    studies = []
+    parts = []
     for (horizon, late), players_of in policies_of.items():
-        alike: dict[tuple[str, ...], list[str]] = {}
+        folder = re.sub(r"[^A-Za-z0-9.]+", "-", f"{horizon}-{late.label}")
+        same: dict[tuple[str, ...], list[str]] = {}
         for name, players in players_of.items():
-            alike.setdefault(tuple(players), []).append(name)
-        for names in alike.values():
-            studies.append(([worlds[name] for name in names], list(players_of[names[0]].values()), horizon, late))
-    return studies
+            same.setdefault(tuple(players), []).append(name)
+        for names in same.values():
+            policies = list(players_of[names[0]].values())
+            parts.append(Part([worlds[name] for name in names], policies, horizon, late, folder))
+    return parts
 
 
 def _row(point: Point, summaries: dict[tuple[str, str, int, str], dict[str, Any]]) -> dict[str, Any]:
@@ -229,16 +215,8 @@ def _row(point: Point, summaries: dict[tuple[str, str, int, str], dict[str, Any]
     return {**point.facts, **{name: summary[name] for name in MEASURED}, "cut_off": cut_off}
 
 
-def _report_part(report: Progress, before: int, total: int, done: int, _: int) -> None:
-    report(before + done, total)
-
-
 def _plain(given: Any) -> list[Any]:
     """Return what JSON can hold and `rankone.sweep` takes again: texts, or the values of a problem."""
     values = [problem_to_dict(item) if isinstance(item, Problem) else item for item in several(given)]
     values = [item.label if isinstance(item, (Policy, Feedback)) else item for item in values]
     return [str(item) if isinstance(item, Path) else item for item in values]
-
-
-def _folder(horizon: int, late: Feedback) -> str:
-    return re.sub(r"[^A-Za-z0-9.]+", "-", f"{horizon}-{late.label}")

@@ -24,12 +24,11 @@ from typing import Any
 
 from rankone.errors import InputError, MissingExtra
 from rankone.simulation.grid import lay_out
-from rankone.specs import did_you_mean, is_number, parse_whole_number
+from rankone.specs import did_you_mean, number_in, one_of, parse_whole_number
 
 _NEEDED = ("problems", "policies", "horizon", "grid")
 _OPTIONAL = ("runs", "seed", "feedback", "x")
 _ABOUT = ("title", "exponent")
-_MOST_EXPONENT = 100
 
 
 @dataclass(frozen=True)
@@ -96,9 +95,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 def _checked(name: str, settings: dict[str, Any], where: Path) -> WrittenSweep:
     known = (*_NEEDED, *_OPTIONAL, *_ABOUT)
     for key in settings:
-        if key not in known:
-            do = did_you_mean(key, known, "check its name")
-            raise InputError(f"the settings {', '.join(known)}", f"'{key}' in sweep '{name}' of {where}", do)
+        one_of(f"setting of sweep '{name}' in {where}", key, known)
     for key in _NEEDED:
         if key not in settings:
             raise InputError(f"'{key}' in sweep '{name}'", f"none in {where}", f"write {key} = ...")
@@ -108,19 +105,8 @@ def _checked(name: str, settings: dict[str, Any], where: Path) -> WrittenSweep:
     for key in ("horizon", "runs"):  # 1e6 is a float in TOML, and a text in YAML
         if isinstance(values.get(key), float):
             values[key] = parse_whole_number(key, str(values[key]))
-    lay_out(
-        **{key: value for key, value in values.items() if key not in ("runs", "seed")}
-    )  # before any sweep is played
-    return WrittenSweep(name, values, str(settings.get("title", name)), _exponent(name, settings.get("exponent")))
-
-
-def _exponent(name: str, given: Any) -> float | None:
-    if given is None:
-        return None
-    if is_number(given) and abs(given) <= _MOST_EXPONENT:
-        return float(given)
-    raise InputError(
-        f"a number from -{_MOST_EXPONENT} to {_MOST_EXPONENT} as exponent of sweep '{name}'",
-        given,
-        "try exponent = -1",
-    )
+    lay_out(**{key: value for key, value in values.items() if key not in ("runs", "seed")})  # before any is played
+    exponent = settings.get("exponent")
+    if exponent is not None:
+        exponent = number_in(f"exponent of sweep '{name}'", exponent, "[-100, 100]", example=-1)
+    return WrittenSweep(name, values, str(settings.get("title", name)), exponent)

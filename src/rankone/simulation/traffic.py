@@ -52,7 +52,7 @@ def count_traffic(
 ) -> tuple[Ints, Floats]:
     """Return how often each level was shown up to each checkpoint since the one before, and the regret of that run.
 
-    Levels are counted factor by factor: rows, then columns.
+    Levels are counted factor by factor.
     """
     world = problem.start()
     if problem.decision_kind == "list" or not steady(world):
@@ -70,14 +70,11 @@ def count_traffic(
     return counts, regret
 
 
-def as_product(problem: Problem) -> Product:
-    """Return a problem of rows and columns as one of factors; refuse what has none."""
+def _checked(problem: Problem) -> Product:
+    """Refuse a problem that is no product of factors, or whose world is another."""
     if not isinstance(problem, Product) or (isinstance(problem, RankOne) and type(problem) is not RankOne):
         raise InputError("a problem of factors", problem.name, "choose a Product or a RankOne")
-    if not isinstance(problem, RankOne):
-        return problem
-    names = {"rows": problem.row_names, "columns": problem.col_names}
-    return Product({"rows": problem.rows, "columns": problem.cols}, level_names=names, name=problem.name)
+    return problem
 
 
 def level_ratios(problem: Problem) -> pl.DataFrame:
@@ -86,7 +83,7 @@ def level_ratios(problem: Problem) -> pl.DataFrame:
     >>> level_ratios(RankOne([0.5, 0.4], [0.5]))["ratio"].to_list()
     [1.0, 0.8, 1.0]
     """
-    product = as_product(problem)
+    product = _checked(problem)
     best = product.best_mean
     rows = [
         (factor, name, None if rate is None else rate / best if best > 0.0 else 1.0)
@@ -99,19 +96,14 @@ def traffic_table(
     policies: Sequence[Policy], problem: Problem, checkpoints: Ints, seed: int, run: int, feedback: Feedback
 ) -> pl.DataFrame:
     """Return the share of the decisions that each level had since the checkpoint before, in one run of each policy."""
-    names = as_product(problem).level_names
+    names = _checked(problem).level_names
     levels = pl.DataFrame(
         [(factor, level) for factor, own in names.items() for level in own], ["factor", "level"], orient="row"
     )
-    found, lengths = [], np.diff(checkpoints, prepend=0)
+    tables, lengths = [], np.diff(checkpoints, prepend=0)
     for policy in policies:
         counts, _ = count_traffic(policy, problem, checkpoints, seed, run, feedback)
-        found += [
-            levels.with_columns(
-                policy=pl.lit(policy.label),
-                step=pl.lit(int(step), pl.Int64),
-                share=pl.Series(row / length, dtype=pl.Float64),
-            )
-            for step, row, length in zip(checkpoints, counts, lengths, strict=True)
-        ]
-    return pl.concat(found).select("policy", "factor", "level", "step", "share")
+        for step, shares in zip(checkpoints.tolist(), (counts / lengths[:, None]), strict=True):
+            about = {"policy": pl.lit(policy.label), "step": pl.lit(step, pl.Int64)}
+            tables.append(levels.with_columns(share=pl.Series(shares), **about))
+    return pl.concat(tables).select("policy", "factor", "level", "step", "share")

@@ -92,8 +92,8 @@ def start_on(policy: Policy, problem: Problem) -> Any:
 
 
 def play_run(
-    state: Any, problem: Problem, checkpoints: Ints, rng: np.random.Generator, late: Feedback = AT_ONCE,
-) -> tuple[Floats, int]:  # fmt: skip
+    state: Any, problem: Problem, checkpoints: Ints, rng: np.random.Generator, late: Feedback = AT_ONCE
+) -> tuple[Floats, int]:
     """Play a policy's state on a problem; return the regret at each checkpoint, and how often it heard of outcomes."""
     scratch = Scratch.new(problem.layout)
     return play_through(state, problem.start(), late.start(scratch), rng, checkpoints, scratch)
@@ -110,21 +110,13 @@ def do(unit: Unit) -> list[Run]:
         begin = time.perf_counter()
         regret, with_news = play_run(state, problem, checkpoints, rng, late)
         seconds = time.perf_counter() - begin
-        taken_in = syncs(state)
-        taken_in = with_news if taken_in < 0 else taken_in
-        return seconds, regret, taken_in
+        counted = syncs(state)
+        return seconds, regret, with_news if counted < 0 else counted
 
     with compile_errors_explained(type(policy).__module__):
         timed(checkpoints[:1] * 0 + 1, generator(0))  # one step, to compile or load the loop before any run is timed
-    return [
-        Run(
-            problem.name,
-            policy.label,
-            run,
-            *timed(checkpoints, generator(*run_name(unit.seed, problem, policy, run, late))),
-        )
-        for run in unit.runs
-    ]
+    names = {run: run_name(unit.seed, problem, policy, run, late) for run in unit.runs}
+    return [Run(problem.name, policy.label, run, *timed(checkpoints, generator(*name))) for run, name in names.items()]
 
 
 def run_name(seed: int, problem: Problem, policy: Policy, run: int, late: Feedback) -> tuple[Any, ...]:
@@ -137,11 +129,9 @@ def _check_versions(unit: Unit) -> None:
     here = versions(*modules_of(unit.policy, unit.problem))
     for name, version in unit.versions.items():
         if here.get(name) != version:
-            raise WorkerError(
-                f"{name} {version} on every worker, as in the study",
-                f"{name} {here.get(name)} on {platform.node()}",
-                "install the same versions everywhere; what was finished is kept",
-            )
+            expected, got = f"{name} {version} on every worker, as in the study", f"{name} {here.get(name)}"
+            do = "install the same versions everywhere; what was finished is kept"
+            raise WorkerError(expected, f"{got} on {platform.node()}", do)
 
 
 # A unit of work should take about this long.
@@ -151,13 +141,8 @@ _UNIT_SECONDS = 1.0
 class Units:
     """Deals out units of work, each about `_UNIT_SECONDS` long by what earlier runs of its kind took.
 
-    Args:
-        problems: the problems to play on.
-        policies: the policies that play.
-        steps: steps at which regret is recorded.
-        feedback: when outcomes come.
-        seed: root of the seed tree.
-        missing: runs still to do, in increasing order, by names of problem and policy.
+    `steps` are those at which regret is recorded; `missing` are the runs still to do, in increasing order, by names of
+    problem and policy.
     """
 
     def __init__(

@@ -60,13 +60,11 @@ class ClickModelSuite(Suite):
     def test_learns_probabilities_and_says_so(self) -> None:
         """One attraction an item of a query, between 0 and 1."""
         counts, model = example_counts(), self.model()
-        found = model.fit(counts)
-        expect(found is model, "fit() to return the model itself", found, "return self")
+        got = model.fit(counts)
+        expect(got is model, "fit() to return the model itself", got, "return self")
         size = len(model.item_attraction_)
-        expect(
-            size == counts.n_items, f"an attraction for each of {counts.n_items} items", size,
-            "set self.item_attraction_ in learn(), one number an item of a query",
-        )  # fmt: skip
+        do = "set self.item_attraction_ in learn(), one number an item of a query"
+        expect(size == counts.n_items, f"an attraction for each of {counts.n_items} items", size, do)
         expect_chances("attraction", model.item_attraction_)
         queries = model.summary()["query"].to_list()
         expect(queries == sorted(counts.queries["query"]), "a summary with every query", queries, "see summary()")
@@ -76,10 +74,10 @@ class ClickModelSuite(Suite):
         scores = evaluate(self.fitted(), example_lists(7, 200))
         expect(scores.lists == 200, "200 lists evaluated", scores.lists, "return chances() of every list")
         lowest = -np.log(1e6)
-        found = scores.log_likelihood
-        expect(lowest <= found < 0.0, f"a log-likelihood from {lowest:.1f} to 0", found, "see what chances() returns")
-        found = scores.perplexity
-        expect(1.0 < found < 2.5, "a perplexity between 1 and 2.5 (2 is guessing)", found, "see what learn() learns")
+        got = scores.log_likelihood
+        expect(lowest <= got < 0.0, f"a log-likelihood from {lowest:.1f} to 0", got, "see what chances() returns")
+        got = scores.perplexity
+        expect(1.0 < got < 2.5, "a perplexity between 1 and 2.5 (2 is guessing)", got, "see what learn() learns")
 
     def test_chances_of_all_click_patterns_add_up(self) -> None:
         """The product of P(click | above) over a list is a distribution of click patterns; its margins are P(click)."""
@@ -119,14 +117,13 @@ class ClickModelSuite(Suite):
         model, rows = self.fitted(), example_lists(7, 50)
         lists = lists_of(rows, model.cells_, model.cells_.n_positions)
         given, alone = model.chances(lists, model.item_attraction_[lists.item])
-        found = model.predict(rows).sort("list", "position")
+        got = model.predict(rows).sort("list", "position")
         for name, chances in (("click_probability", alone), ("given_clicks_above", given)):
-            same = np.array_equal(found[name].to_numpy(), chances.ravel())
-            expect(
-                same, f"the {name} of chances() beside each row", "others", "return one chance for each row of a list"
-            )
+            same = np.array_equal(got[name].to_numpy(), chances.ravel())
+            do = "return one chance for each row of a list"
+            expect(same, f"the {name} of chances() beside each row", "others", do)
         shuffled = rows.sample(fraction=1.0, shuffle=True, seed=1)
-        same = model.predict(shuffled).sort("list", "position").equals(found)
+        same = model.predict(shuffled).sort("list", "position").equals(got)
         expect(same, "the same predictions in any order of rows", "others", "let chances() look at positions alone")
 
     def test_what_it_cannot_use_is_refused(self) -> None:
@@ -160,8 +157,8 @@ class ClickModelSuite(Suite):
         same = np.allclose(means, marginal, atol=_CLOSE, rtol=0.0)
         expect(same, "the click probabilities that chances() says", "others", "make problem() of the same numbers")
         summary = model.summary().row(1, named=True)
-        told, true = [summary[name] for name in ("mu", "p_max", "gamma")], [problem.mu, problem.p_max, problem.gamma]
-        expect(np.allclose(told, true), f"mu, p_max and gamma {true} in the summary", told, "see summary()")
+        said, true = [summary[name] for name in ("mu", "p_max", "gamma")], [problem.mu, problem.p_max, problem.gamma]
+        expect(np.allclose(said, true), f"mu, p_max and gamma {true} in the summary", said, "see summary()")
         expect_refusal(lambda: model.problem("nope"), "a query that is not there", "a query that was fitted")
 
 

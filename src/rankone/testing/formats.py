@@ -44,13 +44,12 @@ class FormatSuite(Suite):
         for suffix in COMPRESSIONS:
             with self._log(self.format.example, f"log{suffix}") as path:
                 counts = self._read(path)
-                found = counts.report.format
+                got = counts.report.format
                 do = "let `recognises` look for what no other format has"
-                expect(found == self.format.name, f"its example to be recognised as {self.format.name}", found, do)
-                expect(
-                    counts.impressions > counts.clicks > 0, "an example with clicks, and with more impressions",
-                    f"{counts.clicks} and {counts.impressions}", "give it a few rows more, or read them all",
-                )  # fmt: skip
+                expect(got == self.format.name, f"its example to be recognised as {self.format.name}", got, do)
+                some, got = counts.impressions > counts.clicks > 0, f"{counts.clicks} and {counts.impressions}"
+                do = "give it a few rows more, or read them all"
+                expect(some, "an example with clicks, and with more impressions", got, do)
                 bad = counts.report.reasons
                 expect(counts.report.rows_quarantined == 0, "an example without bad rows", dict(bad), "read all rows")
                 named = read(path, self.format.name).table
@@ -65,8 +64,8 @@ class FormatSuite(Suite):
                 "a byte order mark and \\r\\n": b"\xef\xbb\xbf" + example.replace(b"\n", b"\r\n"),
                 "no end of the last line": example.removesuffix(b"\n"),
             }.items():
-                found = self._read(write(path, data)).table
-                expect(found.equals(plain), f"the same counts with {what}", found, "strip line ends from fields")
+                got = self._read(write(path, data)).table
+                expect(got.equals(plain), f"the same counts with {what}", got, "strip line ends from fields")
 
     def test_two_files_add_up(self) -> None:
         """A log may be many files."""
@@ -78,8 +77,8 @@ class FormatSuite(Suite):
                 rows = two.report.rows
                 expect(rows == 2 * one.report.rows, f"{2 * one.report.rows} rows in two files", rows, _ACCOUNT)
                 twice = (2 * one.cells["impressions"]).to_list()
-                found = two.cells["impressions"].to_list()
-                expect(found == twice, f"impressions of {twice} in two files", found, "count over files, in `finish`")
+                got = two.cells["impressions"].to_list()
+                expect(got == twice, f"impressions of {twice} in two files", got, "count over files, in `finish`")
 
     def test_other_formats_are_refused(self) -> None:
         """The examples of the other formats are not read as this one."""
@@ -134,9 +133,8 @@ class FormatSuite(Suite):
     def test_unknown_options_are_refused(self) -> None:
         """Options are the keyword arguments of the constructor, and there are no others."""
         with self._log(self.format.example) as path:
-            expect_refusal(
-                lambda: read(path, self.format.name, colour="blue"), "the option colour='blue'", "options of"
-            )
+            of = "the option colour='blue'"
+            expect_refusal(lambda: read(path, self.format.name, colour="blue"), of, "options of")
 
     def test_progress_ends_at_the_end(self) -> None:
         """Whoever watches sees the last byte read."""

@@ -45,29 +45,26 @@ class Game:
         """Return what a policy may be told beforehand in a game of so many positions."""
         if self.decision_kind != "list":
             return {}
-        return {name: tuple(0.9**place for place in range(n_positions)) for name in ("examination", "termination")}
+        seen = tuple(0.9**position for position in range(n_positions))
+        return {"examination": seen, "termination": seen}
 
     def check(self, shown: Shown, shape: Sequence[int]) -> None:
         """Refuse a decision that cannot be shown."""
         if self.decision_kind != "list":
             within = len(shown) == len(shape) and all(0 <= level < n for level, n in zip(shown, shape, strict=False))
-            expect(
-                within, f"a level of each factor, from 0 on and below {', '.join(map(str, shape))}", shown,
-                "see what `decide` fills in",
-            )  # fmt: skip
+            expected = f"a level of each factor, from 0 on and below {', '.join(map(str, shape))}"
+            expect(within, expected, shown, "see what `decide` fills in")
             return
-        right = len(set(shown)) == len(shown) == shape[1] and all(0 <= item < shape[0] for item in shown)
-        expect(
-            right, f"{shape[1]} different items from 0 to {shape[0] - 1}", shown,
-            "let `decide` fill in an item at every position",
-        )  # fmt: skip
+        within = len(set(shown)) == len(shown) == shape[1] and all(0 <= item < shape[0] for item in shown)
+        expected = f"{shape[1]} different items from 0 to {shape[0] - 1}"
+        expect(within, expected, shown, "let `decide` fill in an item at every position")
 
     def outcome(self, rates: Rates, shown: Shown, rng: np.random.Generator) -> list[int]:
         """Draw what is clicked."""
-        cells = [shown] if self.decision_kind != "list" else [(item, place) for place, item in enumerate(shown)]
+        cells = [shown] if self.decision_kind != "list" else [(item, position) for position, item in enumerate(shown)]
         return [int(rng.random() < rates[cell]) for cell in cells]
 
-    def told(self, outcome: list[int]) -> Any:
+    def as_told(self, outcome: list[int]) -> Any:
         """Return an outcome as `Agent.tell` takes it."""
         return outcome if len(outcome) > 1 else outcome[0]
 
@@ -82,28 +79,29 @@ class Game:
         return f"the pair {cell}" if self.decision_kind != "list" else f"item {cell[0]}"
 
 
-def _in_list(attraction: Sequence[float], examination: Sequence[float]) -> Rates:
-    return np.outer(attraction, examination)
-
-
+_ROWS, _COLS = [0.9, 0.2, 0.4], [0.8, 0.1, 0.3, 0.5]
 _ATTRACTION, _EXAMINATION = [0.9, 0.2, 0.4, 0.6, 0.1, 0.3, 0.5, 0.7], [1.0, 0.9]
-_GAMES = {
-    "pair": Game(
-        "pair", np.outer([0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 0.0]), np.outer([0.9, 0.2, 0.4], [0.8, 0.1, 0.3, 0.5]),
-        ((1, 1), (1, 5), (5, 1), (2, 2)), ((0, 3), (3, -1), (2.5, 2)),
-        RankOne([0.9, 0.2, 0.4], [0.8, 0.1, 0.3, 0.5]),
-    ),
-    "list": Game(
-        "list", _in_list(np.eye(8)[3].tolist(), [1.0, 1.0]), _in_list(_ATTRACTION, _EXAMINATION),
-        ((1, 1), (5, 1), (3, 3), (4, 2)), ((0, 1), (3, 0), (3, 4), (2.5, 2)),
-        PBM(_ATTRACTION, _EXAMINATION),
-    ),
-}  # fmt: skip
+_PAIRS = Game(
+    "pair",
+    certain=np.outer([0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 0.0]),
+    mixed=np.outer(_ROWS, _COLS),
+    small=((1, 1), (1, 5), (5, 1), (2, 2)),
+    wrong=((0, 3), (3, -1), (2.5, 2)),
+    problem=RankOne(_ROWS, _COLS),
+)
+_LISTS = Game(
+    "list",
+    certain=np.outer(np.eye(8)[3], [1.0, 1.0]),
+    mixed=np.outer(_ATTRACTION, _EXAMINATION),
+    small=((1, 1), (5, 1), (3, 3), (4, 2)),
+    wrong=((0, 1), (3, 0), (3, 4), (2.5, 2)),
+    problem=PBM(_ATTRACTION, _EXAMINATION),
+)
 
 
 def game_of(plays: DecisionKind) -> Game:
     """Return the game for policies that play this; those that play combinations play pairs, too."""
-    return _GAMES["list" if plays == "list" else "pair"]
+    return _LISTS if plays == "list" else _PAIRS
 
 
 def play(
@@ -128,12 +126,12 @@ def play(
         waiting.append(decision)
         events.append((ASK, decision, [0]))
         while len(waiting) > late:
-            told = waiting.pop(int(rng.random() * len(waiting)))
+            due = waiting.pop(int(rng.random() * len(waiting)))
             if void and rng.random() < void:
-                agent.void(told)
-                events.append((VOID, told, [0]))
+                agent.void(due)
+                events.append((VOID, due, [0]))
             else:
-                outcome = game.outcome(rates, told.shown, rng)
-                agent.tell(told, game.told(outcome))
-                events.append((LEARN, told, outcome))
+                outcome = game.outcome(rates, due.shown, rng)
+                agent.tell(due, game.as_told(outcome))
+                events.append((LEARN, due, outcome))
     return decisions

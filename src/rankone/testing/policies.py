@@ -23,12 +23,13 @@ from rankone.policies.advance import LEARN, Stretch, advance, is_settled
 from rankone.policies.chances import watch
 from rankone.problems.segmented import Segmented
 from rankone.simulation import simulate
-from rankone.testing.games import Game, Rates, Shown, game_of, play
+from rankone.testing.games import Game, Shown, game_of, play
 from rankone.testing.suite import Suite, expect, expect_plain_arrays, expect_refusal
 
 _LATE = 20  # decisions open at a time, where outcomes are late
 _RUNS, _STEPS = 40, 60  # in which what is shown is compared with how probable it was
 _FACTORS = "see `decide` in rankone.kernels.policy"
+_REMEMBER = "keep all that is remembered in the state's arrays, and draw from rng only"
 _VOID = 0.1  # share of the decisions that never have an outcome, then
 
 
@@ -61,9 +62,9 @@ class PolicySuite(Suite):
         sizes = shape or self.game.certain.shape
         return agent_of(self.ready((sizes[0], sizes[1]), horizon), *sizes, seed=seed)
 
-    def play(self, agent: Agent, steps: int, rates: Rates, seed: int, late: int = 0, void: float = 0.0) -> list[Shown]:
+    def play(self, *given: Any, **more: Any) -> list[Shown]:
         """Ask and tell: see `play`."""
-        return play(self.game, agent, steps, rates, seed, late, void)
+        return play(self.game, *given, **more)
 
     def test_small_problems_are_played_within_bounds(self) -> None:
         """It plays one row or one column, clicks always or never, and outcomes that come late."""
@@ -74,18 +75,15 @@ class PolicySuite(Suite):
     def test_the_label_leads_back_to_the_policy(self) -> None:
         """Commands, files and journals know a policy by its label alone."""
         kind = type(self.policy)
-        expect(
-            dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen,  # type: ignore[attr-defined]
-            f"{kind.__name__} as a frozen dataclass", "one that can change", "write @dataclass(frozen=True) above it",
-        )  # fmt: skip
-        expect(
-            known_policies().get(getattr(kind, "name", "")) is kind,
-            f"{kind.__name__} under a name", getattr(kind, "name", "none"), 'write name = "my-policy"',
-        )  # fmt: skip
+        frozen = getattr(getattr(kind, "__dataclass_params__", None), "frozen", False)
+        do = "write @dataclass(frozen=True) above it"
+        expect(frozen, f"{kind.__name__} as a frozen dataclass", "one that can change", do)
+        name, do = getattr(kind, "name", "none"), 'write name = "my-policy"'
+        expect(known_policies().get(name) is kind, f"{kind.__name__} under a name", name, do)
         for policy in (self.policy, *_variants(self.policy)):
-            found = as_policy(policy.label)
+            again = as_policy(policy.label)
             do = "let the parameters be numbers or texts, and keep them as they are given"
-            expect(found == policy, f"'{policy.label}' to be read as {policy!r}", repr(found), do)
+            expect(again == policy, f"'{policy.label}' to be read as {policy!r}", repr(again), do)
             values = dataclasses.asdict(policy)
             expect(json.loads(json.dumps(values)) == values, f"parameters of {policy!r} that JSON keeps", values, do)
 
@@ -93,10 +91,9 @@ class PolicySuite(Suite):
         """Tables and the reference show both."""
         kind = type(self.policy)
         first = (kind.__doc__ or "").strip().partition("\n")[0]
-        expect(
-            first.endswith(".") and not first.startswith(f"{kind.__name__}("),  # what dataclass writes if nobody does
-            f"a docstring of {kind.__name__} that begins with a whole sentence", first or "none", "say what it does",
-        )  # fmt: skip
+        whole = first.endswith(".") and not first.startswith(f"{kind.__name__}(")  # what dataclass writes otherwise
+        expected = f"a docstring of {kind.__name__} that begins with a whole sentence"
+        expect(whole, expected, first or "none", "say what it does")
         expect(kind.use_when, f"a text {kind.__name__}.use_when", kind.use_when, "say in a few words when to use it")
 
     def test_the_state_is_plain_arrays(self) -> None:
@@ -122,28 +119,24 @@ class PolicySuite(Suite):
             twin.state = type(agent.state)(*(array.copy() for array in agent.state))
             twin.rng.bit_generator.state = agent.rng.bit_generator.state
             pairs, again = (self.play(each, 150, self.game.mixed, 2) for each in (agent, twin))
-            expect(
-                pairs == again, "the same decisions from a copy of the state", _first_difference(pairs, again),
-                "keep all that the policy remembers in the state's arrays, and draw from rng only",
-            )  # fmt: skip
+            expected, got = "the same decisions from a copy of the state", _first_difference(pairs, again)
+            expect(pairs == again, expected, got, _REMEMBER)
 
     def test_a_journal_is_replayed_bit_for_bit(self) -> None:
         """A live experiment that starts again repeats its history, and refuses to go on where that differs."""
         events, agent = self._journal(300), self.agent()
         with compile_errors_explained(type(self.policy).__module__):
             passed = compiled(advance, type(self.policy).__module__)(agent.state, None, agent.rng, events)
-        expect(
-            passed == len(events.what), "the same decisions when the journal is replayed",
-            f"another one at event {passed}", "draw from rng only, and keep all that is remembered in the state",
-        )  # fmt: skip
+        expected, got = "the same decisions when the journal is replayed", f"another one at event {passed}"
+        expect(passed == len(events.what), expected, got, _REMEMBER)
 
     def test_a_step_keeps_nothing_of_its_generator(self) -> None:
         """A service makes millions of steps: what each kept would add up."""
         agent, count = self.agent(), self.game.layout.outcome
-        agent.tell(agent.ask(), self.game.told([1] * count))
+        agent.tell(agent.ask(), self.game.as_told([1] * count))
         before = sys.getrefcount(agent.rng)
         for _ in range(10):
-            agent.tell(agent.ask(), self.game.told([0] * count))
+            agent.tell(agent.ask(), self.game.as_told([0] * count))
             agent.void(agent.ask())
         more = sys.getrefcount(agent.rng) - before
         expect(more == 0, "no reference to the generator kept by a step", more, "pass rng on, and store it nowhere")
@@ -167,10 +160,9 @@ class PolicySuite(Suite):
         waiting = [decision for decision in (agent.ask() for _ in range(20)) if not decision.filler]
         others = [(one, other) for one, other in itertools.pairwise(waiting) if set(one.shown) != set(other.shown)]
         same = [self._after(agent, one, other) == self._after(agent, other, one) for one, other in others]
-        expect(
-            not self.learns or not same or not all(same), "the state to show which of two open decisions was clicked",
-            "the same state", "let `learn` go by what was shown and its tag, not by the last decision",
-        )  # fmt: skip
+        expected = "the state to show which of two open decisions was clicked"
+        do = "let `learn` go by what was shown and its tag, not by the last decision"
+        expect(not self.learns or not same or not all(same), expected, "the same state", do)
 
     def test_the_first_choice_is_not_always_the_same(self) -> None:
         """Ties that are broken by order would favour the first row and column for ever."""
@@ -241,11 +233,9 @@ class PolicySuite(Suite):
         # Freedman's inequality: beyond this with a probability of about e^-18
         wrong = np.abs(off) > 6.0 * np.sqrt(spread) + 12.0
         for row, col, weighted in np.argwhere(wrong)[:1]:
-            expect(
-                False, f"decisions for the pair ({row}, {col}) as often as `chances` says, within chance",
-                f"{off[row, col, weighted]:+.0f} of {_RUNS * _STEPS}" + " (weighted)" * int(weighted),
-                "let `chances` answer for what was known before `decide`",
-            )  # fmt: skip
+            expected = f"decisions for the pair ({row}, {col}) as often as `chances` says, within chance"
+            got = f"{off[row, col, weighted]:+.0f} of {_RUNS * _STEPS}" + " (weighted)" * int(weighted)
+            expect(False, expected, got, "let `chances` answer for what was known before `decide`")
 
     def test_plays_any_number_of_factors(self) -> None:
         """A policy that plays combinations finds the one that is clicked, of 1, 3 and 4 factors, and says how probable
@@ -275,28 +265,21 @@ class PolicySuite(Suite):
         agent = self.agent(horizon=2_000)
         self.play(agent, 2_000, self.game.certain, 5)
         if is_settled(agent.state):
-            pairs = set(self.play(agent, 300, np.zeros(self.game.certain.shape), 6))
-            expect(
-                len(pairs) == 1, "one decision for ever after `settled`", pairs, "say `settled` later, or not at all"
-            )
+            shown = set(self.play(agent, 300, np.zeros(self.game.certain.shape), 6))
+            do = "say `settled` later, or not at all"
+            expect(len(shown) == 1, "one decision for ever after `settled`", shown, do)
 
     def test_what_it_shows_of_itself_has_the_right_size(self) -> None:
         """`view` and `race` speak of rows and columns, of pairs or of items of this problem."""
-        agent = self.agent()
-        shape = self.game.certain.shape
-        sizes = (
-            {"items": shape[0]}
-            if self.policy.decision_kind == "list"
-            else {"levels": sum(shape), "pairs": math.prod(shape)}
-        )
+        agent, shape = self.agent(), self.game.certain.shape
+        sizes = {"items": shape[0], "levels": sum(shape), "pairs": math.prod(shape)}
         for _ in range(2):
             seen, left = view(agent.state), race(agent.state)
             if seen is not None:
                 size = sizes.get(seen.about)
-                found = {len(array) for array in (seen.pulls, seen.clicks, seen.low, seen.high, seen.left)}
-                expect(
-                    found == {size}, f"{size} beliefs about {seen.about} of {shape[0]} x {shape[1]}", found, "see View"
-                )
+                lengths = {len(array) for array in (seen.pulls, seen.clicks, seen.low, seen.high, seen.left)}
+                expected = f"{size} beliefs about {seen.about} of {shape[0]} x {shape[1]}"
+                expect(lengths == {size}, expected, lengths, "see View")
             if left is not None:
                 raced = tuple(map(len, left.left))
                 expect(raced == shape, f"a race of {shape[0]} rows and {shape[1]} columns", raced, "see Race")
@@ -319,10 +302,8 @@ class PolicySuite(Suite):
         for feedback in (None, "delay:mean=10") if self.studied_late else (None,):
             study = simulate(problem, policy, horizon, runs=2, workers=1, feedback=feedback)
             for run in study.runs:
-                regret = np.concatenate([[0.0], run.regret])
-                kept = (
-                    bool((np.diff(regret) >= -1e-9).all()) and regret[-1] <= horizon * self.game.layout.outcome + 1e-9
-                )
+                most = horizon * self.game.layout.outcome + 1e-9
+                kept = (np.diff(run.regret, prepend=0.0) >= -1e-9).all() and run.regret[-1] <= most
                 expect(kept, "regret that never falls", run.regret, "see that `decide` fills in what is shown")
 
     def _expect_found(self, decisions: list[Shown], do: str) -> None:
@@ -333,9 +314,9 @@ class PolicySuite(Suite):
 
     def _after(self, agent: Agent, clicked: Any, not_clicked: Any) -> list[bytes]:
         """Return a copy of the state that has learned these two outcomes, the earlier decision first."""
-        told = sorted([(clicked, 1), (not_clicked, 0)], key=lambda each: each[0].number)
+        outcomes = sorted([(clicked, 1), (not_clicked, 0)], key=lambda each: each[0].number)
         state = type(agent.state)(*(array.copy() for array in agent.state))
-        stretch = _stretch(self.game, [(LEARN, decision, [reward]) for decision, reward in told])
+        stretch = _stretch(self.game, [(LEARN, decision, [reward]) for decision, reward in outcomes])
         compiled(advance, type(self.policy).__module__)(state, None, generator(0, "conformance"), stretch)
         return [array.tobytes() for array in state]
 
@@ -366,9 +347,9 @@ def agent_of(policy: Policy, *shape: int, **more: Any) -> Agent:
 
 def _stretch(game: Game, events: list[tuple[int, Any, list[int]]], by_segment: bool = False) -> Stretch:
     stretch = Stretch.room(game.layout, size=len(events))
-    for place, (what, decision, outcome) in enumerate(events):
-        stretch.what[place], stretch.tags[place] = what, decision.tag
-        stretch.shown[place], stretch.outcomes[place] = decision.shown, outcome
+    for index, (what, decision, outcome) in enumerate(events):
+        stretch.what[index], stretch.tags[index] = what, decision.tag
+        stretch.shown[index], stretch.outcomes[index] = decision.shown, outcome
     if by_segment:
         visitors = [_visitor(decision.number) for _, decision, _ in events]
         stretch = stretch._replace(context=np.array(visitors))
@@ -377,18 +358,18 @@ def _stretch(game: Game, events: list[tuple[int, Any, list[int]]], by_segment: b
 
 def _variants(policy: Policy) -> list[Policy]:
     """Return the policy with each of its numbers changed."""
-    numbers = {field.name: getattr(policy, field.name) for field in dataclasses.fields(policy)}
-    return [_changed(policy, name, value) for name, value in numbers.items() if isinstance(value, float)]
-
-
-def _changed(policy: Policy, name: str, value: float) -> Policy:
-    """Return the policy with a number that is larger, or, where that is refused, half as large."""
-    try:
-        return dataclasses.replace(policy, **{name: value + 0.5})
-    except InputError:
-        return dataclasses.replace(policy, **{name: 0.5 * value})
+    result = []
+    for name, value in dataclasses.asdict(policy).items():
+        if isinstance(value, float):
+            try:
+                result.append(dataclasses.replace(policy, **{name: value + 0.5}))
+            except InputError:  # too large
+                result.append(dataclasses.replace(policy, **{name: 0.5 * value}))
+    return result
 
 
 def _first_difference(pairs: list[Shown], others: list[Shown]) -> str:
-    differences = (place for place, (one, other) in enumerate(zip(pairs, others, strict=True)) if one != other)
-    return next((f"{pairs[place]} and {others[place]} at decision {place}" for place in differences), "the same")
+    compared = enumerate(zip(pairs, others, strict=True))
+    return next(
+        (f"{one} and {other} at decision {index}" for index, (one, other) in compared if one != other), "the same"
+    )

@@ -44,8 +44,8 @@ class ProblemSuite(Suite):
         """Return what may be shown, or a sample of it."""
         sizes, rng = self.problem.shape, generator(0, "decisions")
         if self.problem.decision_kind == "list":
-            lists = itertools.islice(itertools.permutations(rng.permutation(sizes[0]).tolist(), sizes[1]), _LOOKED_AT)
-            return list(lists)
+            lists = itertools.permutations(rng.permutation(sizes[0]).tolist(), sizes[1])
+            return list(itertools.islice(lists, _LOOKED_AT))
         chosen = rng.permutation(math.prod(sizes))[:_LOOKED_AT]
         return [tuple(int(part) for part in np.unravel_index(number, sizes)) for number in sorted(chosen)]
 
@@ -64,9 +64,9 @@ class ProblemSuite(Suite):
         kept = json.loads(json.dumps(values)) == values
         expect(kept, f"plain values of {self.problem}", values, do)
         pickled = cloudpickle.loads(cloudpickle.dumps(self.problem))
-        for what, found in (("its plain values", problem_from_dict(values)), ("a pickle", pickled)):
-            same = found.digest == self.problem.digest and found.name == self.problem.name
-            expect(same, f"{self.problem} again from {what}", found, do)
+        for what, again in (("its plain values", problem_from_dict(values)), ("a pickle", pickled)):
+            same = again.digest == self.problem.digest and again.name == self.problem.name
+            expect(same, f"{self.problem} again from {what}", again, do)
 
     def test_losses_are_gaps_to_the_best(self) -> None:
         """None is negative, and the best decision loses nothing."""
@@ -93,10 +93,9 @@ class ProblemSuite(Suite):
         for shown in means:
             gap, said = means[best] - means[shown], losses[shown] - losses[best]
             room = _ERRORS * (errors[best] + errors[shown])
-            expect(
-                abs(gap - said) <= room, f"{shown} to lose {said:.3f} clicks, as `loss` says",
-                f"{gap:.3f} ± {room:.3f}, as `respond` clicks", "let both go by the same probabilities",
-            )  # fmt: skip
+            expected = f"{shown} to lose {said:.3f} clicks, as `loss` says"
+            got = f"{gap:.3f} ± {room:.3f}, as `respond` clicks"
+            expect(abs(gap - said) <= room, expected, got, "let both go by the same probabilities")
 
     def test_a_seed_repeats_the_visitors(self) -> None:
         """All that is random comes from the generator."""
@@ -124,14 +123,14 @@ class ProblemSuite(Suite):
         world = problem.start()
         with compile_errors_explained(type(world).__module__):
             regrets, _ = play_through(state, world, None, *run)
-        kept = bool((np.diff(np.concatenate([[0.0], regrets])) >= -_ROUNDING).all())
+        kept = (np.diff(regrets, prepend=0.0) >= -_ROUNDING).all()
         expect(kept, "regret that never falls", regrets, "see what `loss` returns")
 
     def _losses(self, world: Any) -> dict[tuple[int, ...], float]:
-        found = self.decisions()
-        losses = np.empty(len(found))
-        self._run(_losses, world, np.array(found), losses)
-        return dict(zip(found, losses.tolist(), strict=True))
+        decisions = self.decisions()
+        losses = np.empty(len(decisions))
+        self._run(_losses, world, np.array(decisions), losses)
+        return dict(zip(decisions, losses.tolist(), strict=True))
 
     def _visit(self, world: Any, decisions: list[tuple[int, ...]], rng: Any, moves: bool = True) -> Ints:
         """Show a decision to each of some visitors; return what they click."""
@@ -152,8 +151,8 @@ class ProblemSuite(Suite):
 
 
 def _losses(world: Any, decisions: Any, losses: Any) -> None:
-    for place in range(len(decisions)):
-        losses[place] = loss(world, decisions[place])
+    for index in range(len(decisions)):
+        losses[index] = loss(world, decisions[index])
 
 
 def _visit(world: Any, decisions: Any, clicks: Any, context: Any, rng: Any, moves: bool) -> None:
@@ -182,11 +181,11 @@ class FamilySuite(Suite):
         """`rankone problems` and the reference list it."""
         known, do = known_families(), f'write @family("{self.family}") above its function'
         expect(self.family in known, f"a family '{self.family}'", "none", do)
-        found = known[self.family]
+        named = known[self.family]
         do = "begin the docstring of its function with one whole sentence"
-        expect(found.explanation.endswith("."), f"a sentence about '{self.family}'", found.explanation or "none", do)
+        expect(named.explanation.endswith("."), f"a sentence about '{self.family}'", named.explanation or "none", do)
         missing = None, inspect.Parameter.empty
-        without = [name for name, default in found.parameters.items() if any(default is each for each in missing)]
+        without = [name for name, default in named.parameters.items() if any(default is each for each in missing)]
         expect(not without, "a default for every parameter", f"none for {without}", "give it one")
 
     def test_makes_problems_of_any_size(self) -> None:
@@ -205,8 +204,8 @@ class FamilySuite(Suite):
     def test_its_name_leads_back_to_it(self) -> None:
         """Studies and files know a problem by its name."""
         made = self.make(4, 3)
-        found = as_problem(made.name)
-        expect(found.to_dict() == made.to_dict(), f"'{made.name}' to be read as {made}", found, "see @family")
+        again = as_problem(made.name)
+        expect(again.to_dict() == made.to_dict(), f"'{made.name}' to be read as {made}", again, "see @family")
 
     def test_nonsense_is_refused(self) -> None:
         """In one voice: what was expected, what came, what to do."""

@@ -47,8 +47,8 @@ class StorageSuite(Suite):
             _expect_rows(storage, number, rows, "after `commit`")
         with self.open() as storage:
             _expect_rows(storage, number, rows, "when the database is opened again")
-            found = storage.tail(number, 1, 1)
-            expect(_values(found) == [rows[1]], "one event behind the first", found, "keep ORDER BY and LIMIT")
+            got = storage.tail(number, 1, 1)
+            expect(_values(got) == [rows[1]], "one event behind the first", got, "keep ORDER BY and LIMIT")
 
     def test_what_is_rolled_back_is_gone_and_nothing_else(self) -> None:
         """Events of earlier transactions stay, and later ones get in."""
@@ -128,8 +128,8 @@ class StorageSuite(Suite):
         with self.open() as storage:
             expect(storage.has("rankone_journal"), "the table rankone_journal", "none", "make the tables in __init__")
             expect(not storage.has("no_such_table"), "no table no_such_table", "one", "look for the name in `has`")
-            found = storage.damage()
-            expect(not found, "no damage to a database that is used as usual", found, "see `damage`")
+            got = storage.damage()
+            expect(not got, "no damage to a database that is used as usual", got, "see `damage`")
             number = self._experiment(storage, event(1))
         with self.open(read_only=True) as storage:
             _expect_rows(storage, number, [event(1)], "for who only reads")
@@ -141,30 +141,30 @@ class StorageSuite(Suite):
             for seq, body in bodies.items():
                 with storage.transaction([number]):
                     storage.keep_snapshot(number, seq, body)
-            found = [(seq, bytes(body)) for seq, body in storage.snapshots(number)]
+            got = [(seq, bytes(body)) for seq, body in storage.snapshots(number)]
             kept = [(seq, bodies[seq]) for seq in (3, 2)]
-            expect(found == kept, "the newest snapshot and the one before", found, "keep bytes as they are")
+            expect(got == kept, "the newest snapshot and the one before", got, "keep bytes as they are")
 
     def test_an_experiment_goes_on_as_in_any_other_database(self) -> None:
         """The same seed and the same visitors give the same decisions, also after a restart."""
         with tempfile.TemporaryDirectory(prefix="rankone-testing-") as folder:
             expected = self._decisions(Path(folder) / "rankone.db")
-        found = self._decisions(self.db)
-        expect(found == expected, f"the decisions {expected[-3:]} at the end", found[-3:], "keep events in their order")
+        got = self._decisions(self.db)
+        expect(got == expected, f"the decisions {expected[-3:]} at the end", got[-3:], "keep events in their order")
 
     def _decisions(self, db: str | Path) -> list[dict[str, str]]:
         """Ask, tell and void, opened three times; return what was decided."""
-        name, rng, found = _new_name(), generator(1, "conformance"), []
+        name, rng, decisions = _new_name(), generator(1, "conformance"), []
         for _ in range(3):
             with Experiment(name, rows=3, cols=2, policy="ucb1", db=db, seed=7, durability="off") as experiment:
                 for _ in range(20):
                     decision = experiment.ask()
-                    found.append(decision.levels)
+                    decisions.append(decision.levels)
                     if rng.random() < 0.1:
                         experiment.void(decision.id)
                     else:
                         experiment.tell(decision.id, bool(rng.random() < 0.5))
-        return found
+        return decisions
 
     @contextlib.contextmanager
     def open(self, patience: float = 30.0, read_only: bool = False) -> Iterator[Storage]:
@@ -193,9 +193,9 @@ def _values(rows: Sequence[Any]) -> list[tuple[Any, ...]]:
 def _expect_rows(storage: Storage, experiment: int, rows: Sequence[Any], when: str) -> None:
     expected = f"{len(rows)} events {when}"
     try:
-        found = _values(storage.tail(experiment, 0, _ALL))
+        kept = _values(storage.tail(experiment, 0, _ALL))
     except RankoneError as error:
         raise ConformanceError(expected, str(error), "answer statements, whatever happened before") from error
-    lost, new = [row for row in rows if row not in found], [row for row in found if row not in rows]
-    got = f"{len(found)}, without {lost}, with {new}" if lost or new else f"{len(found)} in another order"
-    expect(found == list(rows), expected, got, "see begin, commit, rollback and the types of columns")
+    lost, new = [row for row in rows if row not in kept], [row for row in kept if row not in rows]
+    got = f"{len(kept)}, without {lost}, with {new}" if lost or new else f"{len(kept)} in another order"
+    expect(kept == list(rows), expected, got, "see begin, commit, rollback and the types of columns")

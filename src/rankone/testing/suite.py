@@ -47,11 +47,9 @@ def expect_plain_arrays(started: Any, again: Any, what: str) -> None:
     for field, array, its in zip(started._fields, started, again, strict=True):
         plain = isinstance(array, np.ndarray) and array.dtype.kind in "iufb"
         expect(plain, f"an array of numbers as {field} of the {what}", array, do)
-        expect(
-            not array.flags.writeable or array.size == 0 or not np.shares_memory(array, its),
-            f"a new array {field} at every start(), or one that is read-only", "one that two runs share",
-            "make a copy in start()",
-        )  # fmt: skip
+        own = not array.flags.writeable or array.size == 0 or not np.shares_memory(array, its)
+        expected = f"a new array {field} at every start(), or one that is read-only"
+        expect(own, expected, "one that two runs share", "make a copy in start()")
 
 
 def expect_refusal(

@@ -1,14 +1,25 @@
 """Worlds in which a decision is a list: cascade, position-based, dependent clicks. Public as `rankone.lists`."""
 
 from rankone.problems.lists.base import CURVE, ListProblem
-from rankone.problems.lists.cascade import Cascade, cascade, cascade_low
-from rankone.problems.lists.conjunctive import Conjunctive, conjunctive
-from rankone.problems.lists.dcm import DCM, dcm, dcm_low
+from rankone.problems.lists.cascade import Cascade, Conjunctive, cascade, cascade_low, conjunctive
+from rankone.problems.lists.dcm import DCM, SDBN, dcm, dcm_low
 from rankone.problems.lists.pbm import PBM, pbm_list, pbm_low
-from rankone.problems.lists.sdbn import SDBN
 from rankone.problems.lists.ubm import UBM
 
 __all__ = [
-    "CURVE", "DCM", "PBM", "SDBN", "UBM", "Cascade", "Conjunctive", "ListProblem", "cascade", "cascade_low",
-    "conjunctive", "dcm", "dcm_low", "pbm_list", "pbm_low",
-]  # fmt: skip
+    "CURVE",
+    "DCM",
+    "PBM",
+    "SDBN",
+    "UBM",
+    "Cascade",
+    "Conjunctive",
+    "ListProblem",
+    "cascade",
+    "cascade_low",
+    "conjunctive",
+    "dcm",
+    "dcm_low",
+    "pbm_list",
+    "pbm_low",
+]

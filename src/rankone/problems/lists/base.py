@@ -7,7 +7,7 @@ position. Worlds differ in how visitors read: one file each beside this one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,11 +15,11 @@ import numpy as np
 from rankone.errors import InputError
 from rankone.kernels.decision import DecisionKind
 from rankone.numerics.arrays import Floats
+from rankone.numerics.kl import bernoulli_kl
+from rankone.numerics.seeds import generator
 from rankone.problems.base import Problem
-from rankone.problems.product_input import checked_name, level_names, probabilities
+from rankone.problems.product_input import Given, Names, checked_name, level_names, probabilities
 from rankone.specs import amount, number_in, whole_number
-
-Given = Sequence[float] | Floats
 
 #: How often each of ten positions of a page of results is looked at, as fitted to a search log; the last is no typo.
 CURVE = (1.0, 0.96, 0.76, 0.59, 0.46, 0.39, 0.33, 0.28, 0.26, 0.27)
@@ -37,11 +37,9 @@ class ListProblem(Problem):
 
     decision_kind: ClassVar[DecisionKind] = "list"
     reward: ClassVar[str]  # what regret counts, in words
-    parameter: ClassVar[str] = (
-        ""  # what the world has besides attraction: the name of a parameter, and of its attribute
-    )
+    parameter: ClassVar[str] = ""  # what the world has besides attraction, by the name of its attribute
 
-    def __init__(self, attraction: Given, positions: int, item_names: Sequence[str] | None, name: str | None) -> None:
+    def __init__(self, attraction: Given, positions: int, item_names: Names, name: str | None) -> None:
         self.attraction = probabilities(attraction, "attraction")
         self.n_positions = check_positions(positions, len(self.attraction))
         self.item_names = level_names(item_names, len(self.attraction), "item")
@@ -65,10 +63,9 @@ class ListProblem(Problem):
     def best_decision(self) -> tuple[int, ...]:
         """Return the best list: the k-th best item at the position with the k-th largest weight."""
         items = np.argsort(-self.attraction, kind="stable")[: self.n_positions]
-        places = np.argsort(-self.weights, kind="stable")
-        found = np.empty(self.n_positions, np.int64)
-        found[places] = items
-        return tuple(found.tolist())
+        result = np.empty(self.n_positions, np.int64)
+        result[np.argsort(-self.weights, kind="stable")] = items
+        return tuple(result.tolist())
 
     def value(self, shown: Sequence[int]) -> float:
         """Return what a list earns on average: see `reward`."""
@@ -109,14 +106,7 @@ class ListProblem(Problem):
 class AlikePositions(ListProblem):
     """Base of the worlds whose positions have nothing of their own: how many there are is all there is to say."""
 
-    def __init__(
-        self,
-        attraction: Given,
-        positions: int,
-        *,
-        item_names: Sequence[str] | None = None,
-        name: str | None = None,
-    ) -> None:
+    def __init__(self, attraction: Given, positions: int, *, item_names: Names = None, name: str | None = None) -> None:
         super().__init__(attraction, positions, item_names, name)
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,33 +127,18 @@ def two_levels(n_items: int, n_positions: int, p: float, gap: float) -> list[flo
     """Return attractions: p for as many items as there are positions, gap less for all others."""
     check_positions(n_positions, n_items)
     number_in("p", p, "(0, 1]", example=0.2)
-    if not 0.0 <= gap <= p:
-        raise InputError(f"a gap in [0, {p:g}], as p is {p:g}", gap, "pass a gap that leaves p - gap at least 0")
+    number_in("gap", gap, f"[0, {p}]", example=p / 2)
     return [p] * n_positions + [max(0.0, p - gap)] * (n_items - n_positions)
 
 
 def low_rates(n_items: int, n_positions: int, mean: float, seed: int) -> list[float]:
     """Return attractions as they are where clicks are rare: Beta(2, b) of that mean, the largest first."""
-    from rankone.numerics.seeds import generator
-
     check_positions(n_positions, n_items)
     number_in("mean", mean, "(0, 1)", example=0.06)
     drawn = generator(whole_number("seed", seed, least=0), "low rates", n_items).beta(2.0, 2.0 / mean - 2.0, n_items)
     return np.sort(drawn)[::-1].tolist()
 
 
-def inserted(order: Sequence[int], newcomer: int, place: int, kept: int) -> list[int]:
-    """Return the first `kept` of `order` after the newcomer stepped in at a place; who stood there moves down.
-
-    >>> inserted([0, 1, 2], newcomer=7, place=1, kept=3)
-    [0, 7, 1]
-    """
-    return [*order[:place], newcomer, *order[place:]][:kept]
-
-
 def divergence_sum(terms: Sequence[tuple[float, float, float]]) -> float:
     """Return the sum of loss / d(p, q) over terms (loss, p, q); a term without a loss or with p = q adds nothing."""
-    from rankone.numerics.kl import bernoulli_kl
-
-    divergence: Callable[[float, float], float] = bernoulli_kl
-    return math.fsum(loss / divergence(p, q) for loss, p, q in terms if loss > 0.0 and p < q)
+    return math.fsum(loss / float(bernoulli_kl(p, q)) for loss, p, q in terms if loss > 0.0 and p < q)

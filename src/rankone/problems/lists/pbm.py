@@ -14,16 +14,8 @@ import numpy as np
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
 from rankone.numerics.arrays import Floats
-from rankone.problems.lists.base import (
-    CURVE,
-    Given,
-    ListProblem,
-    divergence_sum,
-    inserted,
-    low_rates,
-    two_levels,
-)
-from rankone.problems.product_input import probabilities
+from rankone.problems.lists.base import CURVE, ListProblem, divergence_sum, low_rates, two_levels
+from rankone.problems.product_input import Given, probabilities
 from rankone.problems.rank_one import RankOne
 from rankone.problems.registry import family
 
@@ -38,17 +30,17 @@ class PBMWorld(NamedTuple):
 
 @respond.register(PBMWorld)
 def _respond(world: PBMWorld, shown: Any, outcome: Any, rng: Any) -> bool:
-    for place in range(len(shown)):  # a number for each position: clicks at two positions are independent
-        rate = world.examination[place] * world.attraction[shown[place]]
-        outcome[place] = 1 if rng.random() < rate else 0
+    for position in range(len(shown)):  # a number for each position: clicks at two positions are independent
+        rate = world.examination[position] * world.attraction[shown[position]]
+        outcome[position] = 1 if rng.random() < rate else 0
     return True
 
 
 @loss.register(PBMWorld)
 def _loss(world: PBMWorld, shown: Any) -> float:
     clicks = 0.0
-    for place in range(len(shown)):
-        clicks += world.examination[place] * world.attraction[shown[place]]
+    for position in range(len(shown)):
+        clicks += world.examination[position] * world.attraction[shown[position]]
     return world.best[0] - clicks
 
 
@@ -58,8 +50,7 @@ class PBM(ListProblem):
     Args:
         attraction: ``(n_items,)`` probability that an item is clicked when it is looked at.
         examination: ``(n_positions,)`` probability that a position is looked at; in (0, 1], in any order.
-        item_names: optional texts, one per item.
-        name: what tables and charts call the problem.
+        item_names, name: see `ListProblem`.
 
     >>> problem = PBM([0.1, 0.4, 0.5], examination=[0.5, 1.0])
     >>> problem.best_decision(), round(problem.best_value, 3)
@@ -130,7 +121,7 @@ class PBM(ListProblem):
         for item in outside:
             rate, costs = float(self.attraction[item]), []
             for index, exam in enumerate(exams.tolist()):
-                lost = clicks(top) - clicks(inserted(top, item, index, self.n_positions))
+                lost = clicks(top) - clicks([*top[:index], item, *top[index:-1]])
                 costs.append(divergence_sum([(lost, exam * rate, exam * last)]))
             total += min(costs)
         return total
@@ -139,7 +130,8 @@ class PBM(ListProblem):
 def examined(n_positions: int) -> list[float]:
     """Return how often each position is looked at: the curve of a search page; beyond it, less and less."""
     return [
-        CURVE[place] if place < len(CURVE) else CURVE[-1] * len(CURVE) / (place + 1) for place in range(n_positions)
+        CURVE[position] if position < len(CURVE) else CURVE[-1] * len(CURVE) / (position + 1)
+        for position in range(n_positions)
     ]
 
 

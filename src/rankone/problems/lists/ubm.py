@@ -18,7 +18,8 @@ from rankone.compiling.compiled import noalloc
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
 from rankone.numerics.arrays import Floats
-from rankone.problems.lists.base import Given, ListProblem
+from rankone.problems.lists.base import ListProblem
+from rankone.problems.product_input import Given, probabilities
 
 _MOST_LISTS = 20_000  # that are all tried
 
@@ -35,11 +36,11 @@ class UBMWorld(NamedTuple):
 @respond.register(UBMWorld)
 def _respond(world: UBMWorld, shown: Any, outcome: Any, rng: Any) -> bool:
     latest = 0
-    for place in range(len(shown)):
-        rate = world.attraction[shown[place]] * world.examination[place, latest]
-        outcome[place] = 1 if rng.random() < rate else 0
-        if outcome[place]:
-            latest = place + 1
+    for position in range(len(shown)):
+        rate = world.attraction[shown[position]] * world.examination[position, latest]
+        outcome[position] = 1 if rng.random() < rate else 0
+        if outcome[position]:
+            latest = position + 1
     return True
 
 
@@ -47,16 +48,16 @@ def _respond(world: UBMWorld, shown: Any, outcome: Any, rng: Any) -> bool:
 def _clicks(attraction: Any, examination: Any, latest: Any, shown: Any) -> float:
     """Return the expected clicks on a list: the distribution of the last click is carried down."""
     clicks = 0.0
-    for place in range(len(latest)):
-        latest[place] = 0.0
+    for position in range(len(latest)):
+        latest[position] = 0.0
     latest[0] = 1.0
-    for place in range(len(shown)):
+    for position in range(len(shown)):
         here = 0.0
-        for before in range(place + 1):
-            click = latest[before] * attraction[shown[place]] * examination[place, before]
+        for before in range(position + 1):
+            click = latest[before] * attraction[shown[position]] * examination[position, before]
             latest[before] -= click
             here += click
-        latest[place + 1] = here
+        latest[position + 1] = here
         clicks += here
     return clicks
 
@@ -74,8 +75,7 @@ class UBM(ListProblem):
         examination: ``(n_positions, n_positions + 1)`` probability that a position is looked at, by the position of
             the last click above it, counted from 1; 0: no click above. Clicks cannot be below: what stands there is
             not used.
-        item_names: optional texts, one per item.
-        name: what tables and charts call the problem.
+        item_names, name: see `ListProblem`.
 
     >>> UBM([0.5, 0.4, 0.1], [[1.0, 0.0, 0.0], [0.3, 0.9, 0.0]]).best_decision()
     (0, 1)
@@ -93,7 +93,11 @@ class UBM(ListProblem):
         item_names: Sequence[str] | None = None,
         name: str | None = None,
     ) -> None:
-        self.examination = _table(examination)
+        self.examination = probabilities(examination, "examination", dimensions=2)
+        rows, columns = self.examination.shape
+        if columns != rows + 1:
+            do = "pass a row per position, with a number for no click above and one for each position"
+            raise InputError("examination of n_positions rows and n_positions + 1 columns", f"{rows} x {columns}", do)
         self._best: tuple[int, ...] | None = None
         super().__init__(attraction, len(self.examination), item_names, name)
 
@@ -134,17 +138,3 @@ class UBM(ListProblem):
             latest[index + 1] = click.sum()
             clicks += float(latest[index + 1])
         return clicks
-
-
-def _table(given: Any) -> Floats:
-    try:
-        table = np.array(given, np.float64)
-    except (TypeError, ValueError):
-        table = np.zeros(0)
-    if table.ndim != 2 or len(table) == 0 or table.shape[1] != len(table) + 1:
-        do = "pass a row per position, with a number for no click above and one for each position"
-        raise InputError("examination as a table of n_positions rows and n_positions + 1 columns", table.shape, do)
-    if not ((table >= 0.0) & (table <= 1.0)).all():
-        raise InputError("probabilities in [0, 1] as examination", given, "divide counts by totals")
-    table.flags.writeable = False
-    return table

@@ -28,7 +28,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankone.errors import InputError
 from rankone.numerics.arrays import Floats
+from rankone.numerics.kl import bernoulli_kl
 from rankone.problems.product import Product
 from rankone.problems.rank_one import RankOne
 from rankone.problems.registry import as_problem, as_rank_one
@@ -42,8 +44,7 @@ class UpperBound(NamedTuple):
 
     horizon: int
     total: float
-    row_shares: Floats  # (n_rows,) part of the log n term that each row adds
-    col_shares: Floats  # (n_cols,) part of the log n term that each column adds
+    shares: dict[str, Floats]  # of each factor, row and col, the part of the log n term that each level adds
     constant: float  # (6e + 82)(K + L)
 
 
@@ -55,20 +56,29 @@ def upper_bound(problem: RankOne | str, horizon: int) -> UpperBound:
 
     >>> from rankone.problems import needle
     >>> bound = upper_bound(needle(32, 32), horizon=2_000_000)
-    >>> round(bound.total), round(bound.row_shares[1])
+    >>> round(bound.total), round(bound.shares["row"][1])
     (4217622, 65802)
     """
     problem = as_rank_one(problem, "for which there is theory")
     log_horizon = math.log(as_whole_number("horizon", horizon))
     scale = 160.0 / (problem.mu * problem.gamma) * log_horizon if problem.mu > 0.0 else 0.0
-    row_shares = scale / np.where(problem.row_gaps > 0.0, problem.row_gaps, problem.min_col_gap)
-    col_shares = scale / np.where(problem.col_gaps > 0.0, problem.col_gaps, problem.min_row_gap)
+    rows = scale / np.where(problem.row_gaps > 0.0, problem.row_gaps, problem.min_col_gap)
+    cols = scale / np.where(problem.col_gaps > 0.0, problem.col_gaps, problem.min_row_gap)
     constant = PER_LEVEL * (problem.n_rows + problem.n_cols)
-    total = float(row_shares.sum() + col_shares.sum() + constant)
-    return UpperBound(int(horizon), total, row_shares, col_shares, constant)
+    total = float(rows.sum() + cols.sum() + constant)
+    return UpperBound(int(horizon), total, {"row": rows, "col": cols}, constant)
 
 
-def lower_bound_constant(problem: RankOne | Product | str) -> float:
+def plain_product(problem: Product | str) -> Product:
+    """Turn a text into a product without interactions and rules; refuse another: theory says nothing of it."""
+    result = as_problem(problem)
+    if not isinstance(result, Product) or not result.is_plain:
+        expected = "a problem of factors, for which there is theory: a product without interactions and rules"
+        raise InputError(expected, f"{result!r}", "try needle:8x8")
+    return result
+
+
+def lower_bound_constant(problem: Product | str) -> float:
     """Graves-Lai constant C(u, v): no policy that is good everywhere has less regret than about C(u, v) log n.
 
     It is 0 when nothing has to be learnt at a cost of log n: all pairs alike, a best pair that is never clicked, or
@@ -78,24 +88,17 @@ def lower_bound_constant(problem: RankOne | Product | str) -> float:
     >>> round(lower_bound_constant(needle(4, 4, p=0.25, gap=0.5)), 3)
     7.576
     """
-    from rankone.numerics.kl import bernoulli_kl
-
-    problem = as_problem(problem)
-    if isinstance(problem, RankOne) or not isinstance(problem, Product) or not problem.is_plain:
-        found = as_rank_one(problem, "for which there is theory")
-        best, means = found.best_mean, [found.rows * found.cols.max(), found.rows.max() * found.cols]
-        losses = np.concatenate([found.row_gaps * found.cols.max(), found.rows.max() * found.col_gaps])
-    else:
-        factors = [values for values in problem.factors.values() if values.max() > 0.0]
-        best, means = problem.best_mean, [problem.best_mean * (values / values.max()) for values in factors]
-        losses = best - np.concatenate([*means, [best]])[:-1]
+    product = plain_product(problem)
+    best, terms = product.best_mean, list[tuple[float, float]]()
     if best in (0.0, 1.0):
         return 0.0
-    worse = zip(np.concatenate(means).tolist(), losses.tolist(), strict=True)
-    return math.fsum(loss / bernoulli_kl(mean, best) for mean, loss in worse if mean < best)
+    for factor, values in product.factors.items():
+        others = math.prod(float(each.max()) for name, each in product.factors.items() if name != factor)
+        terms += zip((values * others).tolist(), ((values.max() - values) * others).tolist(), strict=True)
+    return math.fsum(loss / bernoulli_kl(mean, best) for mean, loss in terms if loss > 0.0 and mean < best)
 
 
-def lower_bound(problem: RankOne | Product | str, horizon: int) -> float:
+def lower_bound(problem: Product | str, horizon: int) -> float:
     """Asymptotic lower bound ``C(u, v) log n`` on the regret of every policy that is good on all problems.
 
     >>> from rankone.problems import needle
@@ -109,18 +112,20 @@ _HALVINGS = 45
 _TRIED, _ROUNDS = 24, 5  # values of y at once, and how often the interval between two of them is looked into again
 
 
-def characteristic_time(problem: RankOne | str) -> float:
-    """Return T*: nobody is sure of the best pair with an error of e before about T* log(1 / e) decisions, on average.
+def characteristic_time(problem: Product | str) -> float:
+    """Return T*: nobody is sure of the best with an error of e before about T* log(1 / e) decisions, on its cross.
 
-    It is infinite where pairs tie for the best, and 0 where there is only one pair.
+    It is infinite where combinations tie for the best, and 0 where there is only one.
 
     >>> round(characteristic_time("needle:8x6") * math.log(20))
     198
     """
-    problem = as_rank_one(problem, "for which there is theory")
-    row, col = problem.best_decision()
-    means = np.concatenate([np.delete(problem.means[:, col], row), np.delete(problem.means[row], col)])
-    return star_time(problem.best_mean, means)
+    product = plain_product(problem)
+    best = dict(zip(product.level_names, product.best_levels, strict=True))
+    rates = [
+        rate for factor, level, rate in product.rates_with_each_level() if rate is not None and level != best[factor]
+    ]
+    return star_time(product.best_mean, rates)
 
 
 def star_time(best: float, others: npt.ArrayLike) -> float:
@@ -145,8 +150,8 @@ def star_time(best: float, others: npt.ArrayLike) -> float:
         tried = np.linspace(low, high, _TRIED) if low > 1e-3 else np.geomspace(low, high, _TRIED)
         z = _means_at(tried * most, best, means)
         totals = (_divergence(np.array(best), z) / np.maximum(_divergence(means, z), 1e-300)).sum(axis=1)
-        place = int(np.clip(np.searchsorted(totals, 1.0), 1, _TRIED - 1))
-        low, high = float(tried[place - 1]), float(tried[place])
+        index = int(np.clip(np.searchsorted(totals, 1.0), 1, _TRIED - 1))
+        low, high = float(tried[index - 1]), float(tried[index])
     y = 0.5 * (low + high) * most
     z = _means_at(np.array([y]), best, means)[0]
     shares = (best - z) / (z - means)

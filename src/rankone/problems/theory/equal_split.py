@@ -62,8 +62,8 @@ def _power(
     pooled = 0.5 * (spared * best + others)  # a rate of either, if they were equal
     needed = level * np.sqrt((pooled * (spared - pooled) + pooled * (1.0 - pooled)) / visitors)
     own, theirs = spared * math.sqrt(best * (1.0 - best) / visitors), np.sqrt(others * (1.0 - others) / visitors)
-    found = spared * best + _POINTS[:, None] * own  # the comparisons share the best one's luck
-    each = _normal((found - needed - others) / np.maximum(theirs, 1e-300))
+    seen = spared * best + _POINTS[:, None] * own  # the comparisons share the best one's luck
+    each = _normal((seen - needed - others) / np.maximum(theirs, 1e-300))
     weights = np.exp(-0.5 * _POINTS**2)
     return float((weights * each.prod(axis=1)).sum() / weights.sum())
 

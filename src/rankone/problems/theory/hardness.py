@@ -8,7 +8,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
 
 from rankone.errors import InputError
 from rankone.notebook import Shown
@@ -16,7 +19,7 @@ from rankone.numerics.kl import bernoulli_kl
 from rankone.problems.product import Product
 from rankone.problems.rank_one import RankOne
 from rankone.problems.registry import as_problem
-from rankone.problems.theory.bounds import UpperBound, star_time, upper_bound
+from rankone.problems.theory.bounds import UpperBound, characteristic_time, upper_bound
 from rankone.specs import as_whole_number
 
 _SHOWN_PAIRS = 3
@@ -92,11 +95,7 @@ class Hardness(Shown):
     @property
     def characteristic_time(self) -> float | None:
         """T*: nobody is sure of the best with an error of e before about T* log(1 / e) decisions, on its cross."""
-        if not self.problem.is_plain:
-            return None
-        best = dict(zip(self.problem.level_names, self._best_names(), strict=True))
-        rates = [rate for factor, level, rate in self.problem.rates_with_each_level() if level != best[factor]]
-        return star_time(self.problem.best_mean, [rate for rate in rates if rate is not None])
+        return characteristic_time(self.problem) if self.problem.is_plain else None
 
     @property
     def even_regret(self) -> float | None:
@@ -110,52 +109,42 @@ class Hardness(Shown):
         return self.horizon * (self.problem.best_mean - self.problem.worst_mean())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; a gap that does not exist (all levels of a side tie) is None."""
-        problem = self.problem
-        result = {
-            "problem": problem.name, "factors": {factor: len(names) for factor, names in problem.level_names.items()},
-            "combinations": problem.n_combinations, "single_changes": self.single_changes,
-            "best": dict(zip(problem.level_names, self._best_names(), strict=True)), "best_mean": problem.best_mean,
-            "peaks": problem.peaks, "levels": self.levels(), "horizon": self.horizon,
-            "lower_bound_constant": self.lower_bound_constant, "lower_bound": self.lower_bound,
-            "characteristic_time": _finite(self.characteristic_time), "even_regret": self.even_regret,
-            "most_regret": self.most_regret,
-        }  # fmt: skip
-        pair, bound = self.pair, self.upper_bound
+        """Plain values for JSON; a gap that does not exist (all levels of a factor tie) is None."""
+        problem, pair, bound = self.problem, self.pair, self.upper_bound
+        own = ("single_changes", "horizon", "lower_bound_constant", "lower_bound", "even_regret", "most_regret")
+        result = {name: getattr(self, name) for name in own} | {
+            "problem": problem.name,
+            "factors": {factor: len(names) for factor, names in problem.level_names.items()},
+            "combinations": problem.n_combinations,
+            "best": dict(zip(problem.level_names, problem.best_levels, strict=True)),
+            "best_mean": problem.best_mean,
+            "peaks": problem.peaks,
+            "levels": self.levels(),
+            "characteristic_time": _finite(self.characteristic_time),
+        }
         if pair is None or bound is None:
             return result
-        shares = {"row_shares": bound.row_shares.tolist(), "col_shares": bound.col_shares.tolist()}
-        return result | {
-            "n_rows": pair.n_rows, "n_cols": pair.n_cols, "best_pairs": [list(each) for each in pair.best_pairs],
-            "mu": pair.mu, "p_max": pair.p_max, "gamma": pair.gamma, "min_row_gap": _finite(pair.min_row_gap),
-            "min_col_gap": _finite(pair.min_col_gap), "row_gaps": pair.row_gaps.tolist(),
-            "col_gaps": pair.col_gaps.tolist(),
-            "upper_bound": {"total": bound.total, "constant": bound.constant, **shares},
-        }  # fmt: skip
-
-    def _best_names(self) -> list[str]:
-        names = self.problem.level_names.values()
-        return [own[level] for own, level in zip(names, self.problem.best_decision(), strict=True)]
+        names = ("best_pairs", "mu", "p_max", "gamma", "min_row_gap", "min_col_gap", "row_gaps", "col_gaps")
+        shares = {f"{factor}_shares": values.tolist() for factor, values in bound.shares.items()}
+        result |= {name: _plain(getattr(pair, name)) for name in names}
+        return result | {"upper_bound": {"total": bound.total, "constant": bound.constant, **shares}}
 
     def facts(self) -> list[tuple[str, str, str]]:
         """Return what there is to print: what, how much, and what that means."""
         problem, constant, time = self.problem, self.lower_bound_constant, self.characteristic_time
-        peaks = problem.peaks
         rows = [
             ("factors", " x ".join(map(str, problem.shape)), ", ".join(problem.factors)),
             ("combinations", f"{problem.n_combinations:,}", "forbidden ones among them" * bool(len(problem.rules))),
             ("single changes", f"{self.single_changes:,}", "of the best: what has to be told from it"),
-            ("best", " + ".join(self._best_names()), "a level of each factor"),
+            ("best", " + ".join(problem.best_levels), "a level of each factor"),
             ("best mean", f"{problem.best_mean:.6g}", "its click probability"),
         ]
-        if peaks != 1:
-            many = "several are possible" if peaks is None else f"{peaks:,}"
+        if problem.peaks != 1:
+            many = "several are possible" if problem.peaks is None else f"{problem.peaks:,}"
             rows.append(("peaks", many, "combinations that no single change makes better"))
         for factor in problem.factors:
-            found = [row["gap"] for row in self.levels() if row["factor"] == factor]
-            gaps = [gap for gap in found if gap]
-            none = "all forbidden with the rest" if None in found else "none: all tie"
-            span = f"{min(gaps):.4g} .. {max(gaps):.4g}" if gaps else none
+            gaps = [row["gap"] for row in self.levels() if row["factor"] == factor]
+            span = "all forbidden with the rest" if None in gaps and not any(gaps) else _span(gaps)
             rows.append((f"lost with another {factor}", span, "smallest .. largest"))
         rows.append(("horizon n", f"{self.horizon:,}", ""))
         if constant is None:
@@ -183,11 +172,13 @@ class Hardness(Shown):
             ("mu", f"{pair.mu:.6g}", "smaller mean of u and v"),
             ("p_max", f"{pair.p_max:.6g}", "largest of u and v"),
             ("gamma", f"{pair.gamma:.6g}", "max(mu, 1 - p_max)"),
-            ("row gaps", _range(pair.min_row_gap, pair.row_gaps.max()), "smallest positive .. largest"),
-            ("column gaps", _range(pair.min_col_gap, pair.col_gaps.max()), "smallest positive .. largest"),
+            ("row gaps", _span(pair.row_gaps), "smallest positive .. largest"),
+            ("column gaps", _span(pair.col_gaps), "smallest positive .. largest"),
             ("Theorem 1's bound", f"{bound.total:,.0f}", vacuous or "on the regret of rank1elim-kl"),
-            ("  from rows", f"{bound.row_shares.sum():,.0f}", f"up to {bound.row_shares.max():,.0f} a row"),
-            ("  from columns", f"{bound.col_shares.sum():,.0f}", f"up to {bound.col_shares.max():,.0f} a column"),
+            *(
+                (f"  from each {factor}", f"{shares.sum():,.0f}", f"up to {shares.max():,.0f} one")
+                for factor, shares in bound.shares.items()
+            ),
             ("  constant", f"{bound.constant:,.0f}", "(6e + 82)(K + L)"),
         ]
 
@@ -200,15 +191,25 @@ def hardness(problem: Product | str, horizon: int = 2_000_000) -> Hardness:
     >>> round(found.lower_bound_constant, 2), round(found.lower_bound), round(found.most_regret)
     (78.29, 1136, 1000000)
     """
-    found = as_problem(problem)
-    if not isinstance(found, Product):
-        raise InputError("a problem of factors, for which there is theory", f"{found!r}", "try needle:8x8")
-    return Hardness(found, as_whole_number("horizon", horizon))
+    result = as_problem(problem)
+    if not isinstance(result, Product):
+        raise InputError("a problem of factors, for which there is theory", f"{result!r}", "try needle:8x8")
+    return Hardness(result, as_whole_number("horizon", horizon))
 
 
 def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _range(smallest: float, largest: float) -> str:
-    return f"{smallest:.4g} .. {largest:.4g}" if largest > 0.0 else "none: all tie"
+def _plain(value: Any) -> Any:
+    return _finite(value) if isinstance(value, float) else np.asarray(value).tolist()
+
+
+def _span(gaps: Iterable[float | None]) -> str:
+    """Return the smallest gap above 0 and the largest.
+
+    >>> _span([0.0, 0.25, 0.5])
+    '0.25 .. 0.5'
+    """
+    above = [gap for gap in gaps if gap]
+    return f"{min(above):.4g} .. {max(above):.4g}" if above else "none: all tie"

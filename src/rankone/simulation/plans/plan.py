@@ -15,7 +15,7 @@ is rehearsed, so that an answer takes seconds. `python -m benchmarks plans` comp
 from __future__ import annotations
 
 import dataclasses
-import functools
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -49,9 +49,13 @@ _USUAL_TIMES = 5.0
 _VERY_RARE = 1e-3  # a click rate at which those who do not click tell nothing
 _SEEN_LEAST = 0.25  # of the evidence; a lift that leaves less is not decided in practice
 _TITLES = {
-    "goal": "goal", "visitors_median": "visitors, half decided", "visitors_late": "visitors, nine of ten",
-    "days_median": "days, half", "days_late": "days, nine of ten", "clicks_lost": "clicks lost",
-}  # fmt: skip
+    "goal": "goal",
+    "visitors_median": "visitors, half decided",
+    "visitors_late": "visitors, nine of ten",
+    "days_median": "days, half",
+    "days_late": "days, nine of ten",
+    "clicks_lost": "clicks lost",
+}
 
 
 class Span(NamedTuple):
@@ -109,11 +113,13 @@ class Plan(Shown):
             took += f"{self._time(goal.median)}{late}. The verdict is wrong with probability at most {self.error:g}, "
             took += f"however the click rate of the whole site moves, if {self._model}."
         limit = f"Theoretical minimum for rules that compare neighbours: about {count_text(self.bound)} visitors."
+        same = " for the same margin," if self.margin else ""
         classic = (
-            f"Equal split: judged once,{' for the same margin,' if self.margin else ''} when all visitors planned "
+            f"Equal split: judged once,{same} when all visitors planned have come, by main effects: the best level "
         )
-        classic += "have come, by main effects: the best level of "
-        classic += "each factor against the others (two-proportion tests, Bonferroni). Looking earlier makes it wrong "
+        classic += (
+            "of each factor against the others (two-proportion tests, Bonferroni). Looking earlier makes it wrong "
+        )
         classic += "more often; with the goals you may look at any time."
         return "\n".join([self.meaning, took, *([] if self.margin else [limit]), classic, *self.advice])
 
@@ -144,12 +150,10 @@ class Plan(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        spans = [
-            span._asdict() | {"beyond": span.beyond if math.isfinite(span.beyond) else None} for span in self.spans
-        ]
-        words = {"meaning": self.meaning, "sentence": self._sentence()}
-        return found | {"spans": spans, "advice": list(self.advice)} | words
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        spans = [span._asdict() | {"beyond": None if math.isinf(span.beyond) else span.beyond} for span in self.spans]
+        words = {"advice": list(self.advice), "meaning": self.meaning, "sentence": self._sentence()}
+        return values | {"spans": spans} | words
 
     def chart(self) -> Chart:
         """Return a picture of visitors until the verdict and of the clicks lost, one line each way."""
@@ -194,96 +198,98 @@ def plan(
     >>> 500 < found.spans[0].median < 2_000
     True
     """
-    found = check_plan(rate, lift, visitors_a_day, goal, margin, error, rows, cols, factors)
-    sizes = tuple(found.values())
+    levels = check_plan(rate, lift, visitors_a_day, goal, margin, error, rows, cols, factors)
     assert rate is not None
     assert lift is not None
-    problem, bound = _problem(sizes, rate, lift), _time_until(sizes, rate, lift, margin, error)
-    names = [goal] if goal else list(GOALS)
-    report, ends = as_progress(progress, "rehearsals"), np.cumsum([_runs(name, sizes) for name in names]).tolist()
-    spans = []
-    for name, end in zip(names, ends, strict=True):
-        left = functools.partial(_tell_left, report, end, ends[-1])
-        spans.append(_span(name, sizes, rate, lift, margin, error, seed, left))
-        left(0)
-    late, median = (equal_split_visitors(problem, power, error, margin) for power in (0.9, 0.5))
-    at_random = float(np.prod([1.0 - (size - 1) / size * lift / (1.0 + lift) for size in sizes]))
+    case = Case(tuple(levels.values()), rate, lift, margin)
+    report, names = as_progress(progress, "rehearsals"), [goal] if goal else list(GOALS)
+    runs, spans = [_runs(name, case.sizes) for name in names], []
+    for index, name in enumerate(names):
+        before = sum(runs[:index])
+        spans.append(_span(name, case, error, seed, lambda run, before=before: report(before + run, sum(runs))))  # type: ignore[misc]
+        report(before + runs[index], sum(runs))
+    late, median = (equal_split_visitors(case.problem(), power, error, margin) for power in (0.9, 0.5))
+    at_random = float(np.prod([1.0 - (size - 1) / size * lift / (1.0 + lift) for size in case.sizes]))
     lost = median * rate * (1.0 + lift) * (1.0 - at_random)
     spans.append(Span(CLASSIC, rounded(median), rounded(late), rounded(lost), rounded(late)))
-    planned = Plan(rate, lift, margin, error, visitors_a_day, bound, tuple(spans), (), found)
-    return dataclasses.replace(planned, advice=_advice(planned))
+    bound = case.time_until(error)
+    planned = Plan(rate, lift, margin, error, visitors_a_day, bound, tuple(spans), (), levels)
+    return dataclasses.replace(planned, advice=_advice(planned, case))
 
 
-def _tell_left(report: Callable[..., None], end: int, total: int, left: int) -> None:
-    """Report that rehearsals are left of a goal whose last one is number `end` of all."""
-    report(end - left, total)
+class Case(NamedTuple):
+    """What is planned, or what is rehearsed instead of it."""
+
+    sizes: tuple[int, ...]
+    rate: float
+    lift: float
+    margin: float
+
+    @property
+    def best(self) -> float:
+        """The click rate of the best combination."""
+        return self.rate * (1.0 + self.lift)
+
+    def problem(self) -> Product:
+        """Return the problem; each factor has its part of the best rate."""
+        side = margin_ratio_of_each(self.best - 1.0, len(self.sizes))
+        levels = [[side] + [side / (1.0 + self.lift)] * (size - 1) for size in self.sizes]
+        return Product({f"factor {index}": values for index, values in enumerate(levels, 1)})
+
+    def time_until(self, error: float) -> float:
+        """Return T* log(1 / error) of telling the best pair from its neighbours, or that it is not that much worse."""
+        neighbour = self.rate / margin_ratio_of_each(self.margin, len(self.sizes))
+        return star_time(self.best, [neighbour] * (sum(self.sizes) - len(self.sizes))) * math.log(1.0 / error)
+
+    def click_time(self) -> float:
+        """Return what visitors until the verdict are in proportion to: T*, that of rare clicks where clicks are rare.
+
+        Verdicts use visitors who do not click only where clicks are frequent (`rankone.evidence.levels`), T* always.
+        """
+        rare = 1.0 if self.best >= RARE else _VERY_RARE / self.best
+        return rare * self._replace(rate=self.rate * rare).time_until(error=1.0 / math.e)
+
+    @property
+    def seen(self) -> float:
+        """Which part of the evidence is left, since only some ratios are looked for: 1 between two of them.
+
+        Where the logarithm of the nearest ratio is x times the true one, the part 2 x - x^2 is left. Between two ratios
+        both tell something, and measured verdicts come no later than at one of them.
+        """
+        spared = math.log1p(self.margin) / len(self.sizes)
+        looked_for = [math.log(ratio) for ratio in RATIOS] + [0.0, spared] * (self.margin > 0.0)
+        times = [(each + spared) / (math.log1p(self.lift) + spared) for each in looked_for]
+        return 1.0 if min(times) <= 1.0 <= max(times) else max(0.0, *(2.0 * each - each * each for each in times))
+
+    def rehearsed(self, goal: str) -> Case:
+        """Return the case that is rehearsed: clicks are frequent, and the lift is large enough."""
+        spared, least = math.log1p(self.margin) / len(self.sizes), _rehearsed_lift(goal, sum(self.sizes), self.best)
+        longer = max(1.0, math.log1p(least) / (math.log1p(self.lift) + spared))
+        large, wide = (1.0 + self.lift) ** longer - 1.0, (1.0 + self.margin) ** longer - 1.0
+        return Case(self.sizes, max(self.best, _REHEARSED_RATE) / (1.0 + large), large, wide)
 
 
-def _problem(sizes: Sequence[int], rate: float, lift: float) -> Product:
-    side = margin_ratio_of_each(
-        rate * (1.0 + lift) - 1.0, len(sizes)
-    )  # the root: each factor has its part of the best rate
-    return Product(
-        {f"factor {index + 1}": [side] + [side / (1.0 + lift)] * (size - 1) for index, size in enumerate(sizes)}
-    )
-
-
-def _time_until(sizes: Sequence[int], rate: float, lift: float, margin: float, error: float) -> float:
-    """Return T* log(1 / error) of telling the best pair from its neighbours, or that it is not that much worse."""
-    told = rate / margin_ratio_of_each(margin, len(sizes))
-    return star_time(rate * (1.0 + lift), [told] * (sum(sizes) - len(sizes))) * math.log(1.0 / error)
-
-
-def _click_time(sizes: Sequence[int], rate: float, lift: float, margin: float) -> float:
-    """Return what visitors until the verdict are in proportion to: T*, that of rare clicks where silence tells nothing.
-
-    Verdicts use visitors who do not click only where clicks are frequent (`rankone.evidence.levels`); T* does always.
-    """
-    best = rate * (1.0 + lift)
-    rare = 1.0 if best >= RARE else _VERY_RARE / best
-    return rare * _time_until(sizes, rate * rare, lift, margin, error=1.0 / math.e)
-
-
-def _seen(lift: float, margin: float, n_factors: int) -> float:
-    """Return which part of the evidence is left, since only some ratios are looked for: 1 between two of them.
-
-    Where the logarithm of the nearest ratio is x times the true one, the part 2 x - x^2 is left. Between two ratios
-    both tell something, and measured verdicts come no later than at one of them.
-    """
-    spared = math.log1p(margin) / n_factors
-    looked_for = [math.log(ratio) for ratio in RATIOS] + [0.0, spared] * (margin > 0.0)
-    times = [(each + spared) / (math.log1p(lift) + spared) for each in looked_for]
-    return 1.0 if min(times) <= 1.0 <= max(times) else max(0.0, *(2.0 * each - each * each for each in times))
-
-
-def _span(
-    goal: str, sizes: Sequence[int], rate: float, lift: float, margin: float, error: float, seed: int,
-    left: Callable[[int], None],
-) -> Span:  # fmt: skip
-    """Rehearse one goal, where clicks are frequent and the lift is large enough, and bring the result back."""
-    spared = math.log1p(margin) / len(sizes)
-    longer = max(1.0, math.log1p(_rehearsed_lift(goal, sum(sizes), rate * (1.0 + lift))) / (math.log1p(lift) + spared))
-    large, wide = (1.0 + lift) ** longer - 1.0, (1.0 + margin) ** longer - 1.0
-    frequent = max(rate * (1.0 + lift), _REHEARSED_RATE) / (1.0 + large)
-    seen = _seen(lift, margin, len(sizes))
+def _span(goal: str, case: Case, error: float, seed: int, report: Callable[[int], None]) -> Span:
+    """Rehearse one goal, and bring the result back."""
+    rehearsed, seen = case.rehearsed(goal), case.seen
     if seen <= _SEEN_LEAST:
         return Span(goal, None, None, None, math.inf)
-    scale = _click_time(sizes, rate, lift, margin) / _click_time(sizes, frequent, large, wide) / seen
-    visitors = max(2_000, round(_LONGEST[goal] * _time_until(sizes, frequent, large, wide, error)))
-    problem = _problem(sizes, frequent, large)
-    found: list[Rehearsal] = []
-    runs = _runs(goal, sizes)
+    scale = case.click_time() / rehearsed.click_time() / seen
+    visitors = max(2_000, round(_LONGEST[goal] * rehearsed.time_until(error)))
+    problem, runs = rehearsed.problem(), _runs(goal, case.sizes)
+    wanted: dict[str, Any] = {"goal": goal, "margin": rehearsed.margin, "error": error, "visitors": visitors}
+    results: list[Rehearsal] = []
     for run in range(runs):
-        left(runs - run)
-        found += simulate_experiment(
-            problem, goal=goal, margin=wide, error=error, visitors=visitors, after="stop", runs=1, seed=seed + run
-        )
-        if sum(each.verdict is None for each in found) > runs / 2:  # then most have none, whatever follows
+        report(run)
+        results += simulate_experiment(problem, **wanted, after="stop", runs=1, seed=seed + run)
+        if sum(each.verdict is None for each in results) > runs / 2:  # then most have none, whatever follows
             return Span(goal, None, None, None, rounded(visitors * scale))
-    verdicts = sorted(math.inf if each.verdict is None else each.verdict * scale for each in found)
+    verdicts = sorted(math.inf if each.verdict is None else each.verdict * scale for each in results)
     median, late = (_quantile(verdicts, share) for share in (0.5, 0.9))
-    gap = rate * lift / (frequent * large)  # of a visitor who sees another pair, here and where it was rehearsed
-    lost = float(np.mean([each.lost for each in found])) * scale * gap
+    gap = (
+        case.rate * case.lift / (rehearsed.rate * rehearsed.lift)
+    )  # of a visitor who sees another pair, here and there
+    lost = float(np.mean([each.lost for each in results])) * scale * gap
     known = [rounded(each) if math.isfinite(each) else None for each in (median, late, lost + late)]
     return Span(goal, known[0], known[1], known[2] and rounded(lost), rounded(visitors * scale))
 
@@ -299,8 +305,8 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     >>> _quantile([1.0, 2.0, 3.0, math.inf], 0.5)
     2.5
     """
-    place = min(max((len(ordered) + 1 / 3) * share + 1 / 3, 1.0), float(len(ordered))) - 1.0
-    low, part = math.floor(place), place - math.floor(place)
+    position = min(max((len(ordered) + 1 / 3) * share + 1 / 3, 1.0), float(len(ordered))) - 1.0
+    low, part = math.floor(position), position - math.floor(position)
     return ordered[low] + part * (ordered[low + 1] - ordered[low]) if part > 1e-9 else ordered[low]
 
 
@@ -314,37 +320,33 @@ def _rehearsed_lift(goal: str, levels: int, best: float) -> float:
     return min((1.0 + lift) ** longer - 1.0, _LARGEST_LIFT)
 
 
-def _advice(found: Plan) -> tuple[str, ...]:
+def _advice(planned: Plan, case: Case) -> tuple[str, ...]:
     """Say what would be possible where a verdict takes more than a year."""
-    if found.visitors_a_day is None:
+    if planned.visitors_a_day is None:
         return ()
-    goal, year = found.main, _YEAR * found.visitors_a_day
+    goal, year = planned.main, _YEAR * planned.visitors_a_day
     if goal.median is not None and goal.median <= year:
         return ()
-    times = _USUAL_TIMES if goal.median is None else goal.median / found.bound
+    times = _USUAL_TIMES if goal.median is None else goal.median / planned.bound
 
-    def possible(sizes: Sequence[int], lift: float, margin: float) -> bool:
-        seen = _seen(lift, margin, len(sizes))
-        if seen <= _SEEN_LEAST or found.rate * (1.0 + lift) > 1.0:
+    def possible(other: Case) -> bool:
+        if other.seen <= _SEEN_LEAST or other.best > 1.0:
             return False
-        return times * _time_until(sizes, found.rate, lift, margin, found.error) / seen <= year
+        return times * other.time_until(planned.error) / other.seen <= year
 
-    said, sizes = [], tuple(found.factors.values())
-    smaller = dict.fromkeys(found.factors, 2)
-    for lift in _LIFTS:
-        if lift > found.lift and possible(sizes, lift, found.margin):
-            said.append(f"a lift of {percent(lift)}")
-            break
-    for margin in _MARGINS:
-        if margin > found.margin and possible(sizes, found.lift, margin):
-            said.append(f"with margin={margin:g}, a winner that is at most {percent(margin)} worse than the best")
-            break
-    if sum(sizes) > 2 * len(sizes) and possible(tuple(smaller.values()), found.lift, found.margin):
+    said, smaller = [], dict.fromkeys(planned.factors, 2)
+    lifts = (lift for lift in _LIFTS if lift > case.lift and possible(case._replace(lift=lift)))
+    margins = (margin for margin in _MARGINS if margin > case.margin and possible(case._replace(margin=margin)))
+    for lift in itertools.islice(lifts, 1):
+        said.append(f"a lift of {percent(lift)}")
+    for margin in itertools.islice(margins, 1):
+        said.append(f"with margin={margin:g}, a winner that is at most {percent(margin)} worse than the best")
+    if sum(case.sizes) > 2 * len(case.sizes) and possible(case._replace(sizes=tuple(smaller.values()))):
         said.append(f"this lift among {combinations_text(smaller)}")
     took = "A verdict would never come" if math.isinf(goal.beyond) else "A verdict would take many years"
     if goal.median is not None:
-        took = f"A verdict would take {days_text(goal.median / found.visitors_a_day)}"
-    unseen = not found.margin and found.lift < RATIOS[0] - 1.0
+        took = f"A verdict would take {days_text(goal.median / planned.visitors_a_day)}"
+    unseen = not case.margin and case.lift < RATIOS[0] - 1.0
     why = f": without a margin, differences below {percent(RATIOS[0] - 1.0, 2)} are hardly looked for" if unseen else ""
     shown = f"A year with {year:,.0f} visitors would show: {'; or '.join(said)}."
     nothing = "A year brings too few visitors for any verdict: use the goal 'earn', which needs none."

@@ -51,9 +51,16 @@ def combinations_text(factors: Mapping[str, int]) -> str:
 
 
 def check_plan(
-    rate: Any, lift: Any, visitors_a_day: Any, goal: Any, margin: Any, error: Any, rows: Any = None, cols: Any = None,
+    rate: Any,
+    lift: Any,
+    visitors_a_day: Any,
+    goal: Any,
+    margin: Any,
+    error: Any,
+    rows: Any = None,
+    cols: Any = None,
     factors: Any = None,
-) -> dict[str, int]:  # fmt: skip
+) -> dict[str, int]:
     """Raise what is wrong with the wishes of a plan; return the number of levels of each factor."""
     sizes = planned_factors(rows, cols, factors)
     pair = "pair" if len(sizes) == 2 else "combination"
@@ -62,10 +69,9 @@ def check_plan(
     if sum(sizes.values()) > _MOST_LEVELS:
         what = "rows and columns" if factors is None else "levels"
         raise InputError(f"at most {_MOST_LEVELS} {what} together", sum(sizes.values()), "leave out some")
-    for what, value, low, high, example in (
-        ("rate", rate, 1e-9, 1.0, 0.03), ("lift", lift, 1e-6, 1e9, 0.1), ("error", error, 1e-6, 0.5, 0.05),
-    ):  # fmt: skip
-        number_in(what, value, f"[{low:g}, {high:g}]", example)
+    number_in("rate", rate, "[1e-09, 1]", example=0.03)
+    number_in("lift", lift, "[1e-06, 1e+09]", example=0.1)
+    number_in("error", error, "[1e-06, 0.5]", example=0.05)
     if rate * (1.0 + lift) > 1.0:
         got = f"{rate:g} * (1 + {lift:g}) = {rate * (1.0 + lift):g}"
         what = f"rate * (1 + lift), the best {pair}'s click rate, of at most 1"

@@ -55,10 +55,13 @@ def _step(times: float) -> Callable[[Floats], Floats]:
 
 #: By name, the factor of the site after each part of all visitors, from 0 to 1; the cycle counts visitors.
 _MOVEMENTS: dict[str, Callable[[Floats], Floats]] = {
-    "steady": np.ones_like, "doubled": _step(2.0), "up by half": _step(1.5), "halved": _step(0.5),
+    "steady": np.ones_like,
+    "doubled": _step(2.0),
+    "up by half": _step(1.5),
+    "halved": _step(0.5),
     "trend": lambda passed: 0.5 + passed,
     "two changes": lambda passed: np.select([passed < 1 / 3, passed < 2 / 3], [1.0, 2.0], 0.5),
-}  # fmt: skip
+}
 MOVEMENTS = (*_MOVEMENTS, "cycle")
 
 
@@ -150,13 +153,21 @@ def _look(stage: Any, step: int, lost: float, bar: float, beaten: float, goal: A
 
 
 def play_experiment(
-    state: Any, stage: Any, rng: Any, visitors: Any, bar: float, beaten: float, goal: Any, on: int, checkpoints: Ints,
-    losses: Floats,
-) -> None:  # fmt: skip
+    state: Any,
+    stage: Any,
+    rng: Any,
+    visitors: Any,
+    bar: float,
+    beaten: float,
+    goal: Any,
+    on: int,
+    steps: Ints,
+    losses: Any,
+) -> None:
     """Rehearse up to the last checkpoint, or up to the verdict (`on` 0); with `on` 2, weigh clicks after it too."""
     steering, world, choice, outcome, cross = stage.steering, stage.world, stage.choice, stage.outcome, stage.cross
     best, lost, checkpoint, weighing = world.base[1], 0.0, 0, True
-    for step in range(checkpoints[-1]):
+    for step in range(steps[-1]):
         site, luck = stage.site[step % len(stage.site)], visitors.random()
         asks = weighing and (luck < site * best or uses_nonclicks(stage.evidence))
         tag = steered_decide(state, steering, stage.context, rng, choice, cross[: len(cross) if asks else 0])
@@ -175,7 +186,7 @@ def play_experiment(
             if on == 0:
                 return
             weighing = on == 2
-        if step + 1 == checkpoints[checkpoint]:
+        if step + 1 == steps[checkpoint]:
             losses[checkpoint] = lost
             checkpoint += 1
 
@@ -194,10 +205,19 @@ class Rehearsal(NamedTuple):
 
 
 def simulate_experiment(
-    problem: RankOne | Product | str, *, policy: Policy | str = "uts", goal: str | Goal = "both", margin: float = 0.0,
-    error: float = ERROR_RATE, visitors: int = 100_000, checkpoints: Sequence[int] = (), site: str | Floats = "steady",
-    after: str = "play", runs: int = 20, seed: int = 0,
-) -> list[Rehearsal]:  # fmt: skip
+    problem: Product | str,
+    *,
+    policy: Policy | str = "uts",
+    goal: str | Goal = "both",
+    margin: float = 0.0,
+    error: float = ERROR_RATE,
+    visitors: int = 100_000,
+    checkpoints: Sequence[int] = (),
+    site: str | Floats = "steady",
+    after: str = "play",
+    runs: int = 20,
+    seed: int = 0,
+) -> list[Rehearsal]:
     """Rehearse a live experiment `runs` times.
 
     Args:
@@ -264,13 +284,22 @@ def _stage(problem: Product, explore: float, margin: float, site: Floats) -> Sta
     return Stage(
         steering=start_steering(shape, explore),
         evidence=start_evidence(shape, margin_ratio=margin_ratio_of_each(margin, factors)),
-        site=site, world=problem.world(), levels=np.arange(levels),
-        shown=np.zeros(levels), mix=np.empty(levels), leaders=np.zeros(factors, np.int64),
-        choice=np.zeros(factors, np.int64), outcome=np.zeros(1, np.int64), seen=np.zeros(factors, np.int64),
-        cross=np.zeros(levels), context=np.zeros(0), verdict=np.zeros(1 + factors, np.int64), lost=np.zeros(1),
+        site=site,
+        world=problem.world(),
+        levels=np.arange(levels),
+        shown=np.zeros(levels),
+        mix=np.empty(levels),
+        leaders=np.zeros(factors, np.int64),
+        choice=np.zeros(factors, np.int64),
+        outcome=np.zeros(1, np.int64),
+        seen=np.zeros(factors, np.int64),
+        cross=np.zeros(levels),
+        context=np.zeros(0),
+        verdict=np.zeros(1 + factors, np.int64),
+        lost=np.zeros(1),
         counts=np.zeros((2, counted), np.int64),
-        strides=np.array([math.prod(shape[place + 1 :]) for place in range(factors)], np.int64),
-    )  # fmt: skip
+        strides=np.array([math.prod(shape[factor + 1 :]) for factor in range(factors)], np.int64),
+    )
 
 
 def _found(problem: Product, stage: Stage, margin: float, error: float, losses: Floats) -> Rehearsal:
