@@ -221,7 +221,7 @@ def best_pairs(model: ProductModel, level: float) -> pl.DataFrame:
 def _of_query(model: ProductModel, group: GroupProfile, items: Ints, level: float) -> dict[str, Any]:
     references = group.references()  # items and positions of two components cannot be joined
     reference = np.array([references[label] for label in group.label_of_item[items].tolist()])
-    best = int((group.a[items] * group.g[reference]).argmax())
+    best = int((group.a[items] * group.g[reference]).round(12).argmax())  # of equal ones the first
     top, place = int(items[best]), int(reference[best])
     careful = 1.0 - (1.0 - level) / len(items)  # the best of many is overrated
     high = group.rates(top, place, level).high[0]
@@ -274,5 +274,5 @@ def _supported(group: GroupProfile, items: Ints, n: Ints, level: float) -> tuple
     rough = np.log(np.maximum(rates, 1e-12)) - 2.0 * np.sqrt(misses / np.maximum(n[rows, cols] * rates, 0.25))
     chosen = np.union1d(np.argsort(-rough)[:_CANDIDATES], np.argsort(-rates)[: _CANDIDATES // 4])
     found = group.rates(rows[chosen], cols[chosen], level, ends=LOW)
-    best = chosen[int(found.low.argmax())]
+    best = chosen[int(found.low.round(9).argmax())]  # of equal ones the first
     return int(rows[best]), int(cols[best])
