@@ -119,7 +119,7 @@ def test_x_is_checked_before_anything_is_played():
     def play(*_):
         raise AssertionError("played")
 
-    with pytest.raises(InputError, match="expected a number of the sweep as x: k, "):
+    with pytest.raises(InputError, match="expected x as one of k, "):
         small(x="size", progress=play)
     chosen = rankone.sweep("needle:3x3", "{p}", grid={"p": ["uts", "ucb1"]}, **COMMON)
     assert chosen.x == "horizon", "names are no numbers"
@@ -209,11 +209,11 @@ def test_the_command(tmp_path, capsys):
     [
         ("runs = ", "in TOML or YAML - got an error"),
         ('policies = "uts"', "expected 'problems' in sweep 'bad'"),
-        ('grids = 3\nproblems = "a"', "'grids' in sweep 'bad'"),
-        (SWEEPS.replace('"batch"', '"sizes"'), "expected a number of the sweep as x: size, "),
-        (SWEEPS + 'exponent = "one"', "a number from -100 to 100 as exponent of sweep 'wait' - got one"),
-        (SWEEPS + "exponent = nan", "a number from -100 to 100 as exponent of sweep 'wait' - got nan"),
-        (SWEEPS + f"exponent = 1{'0' * 400}", "a number from -100 to 100 as exponent of sweep 'wait' - got 1000"),
+        ('grids = 3\nproblems = "a"', "expected setting of sweep 'bad' in .* - got grids - did you mean grid"),
+        (SWEEPS.replace('"batch"', '"sizes"'), "expected x as one of size, "),
+        (SWEEPS + 'exponent = "one"', "expected exponent of sweep 'wait' from -100 to 100 - got one"),
+        (SWEEPS + "exponent = nan", "expected exponent of sweep 'wait' from -100 to 100 - got nan"),
+        (SWEEPS + f"exponent = 1{'0' * 400}", "expected exponent of sweep 'wait' from -100 to 100 - got 1000"),
         ("sweep = 3", r"expected sweeps as tables \[sweep.NAME\]"),
         ('problems = "a"\npolicies = "b"\nhorizon = 3\ngrid = 4', "a grid of names with values in sweep 'bad'"),
     ],
@@ -252,7 +252,7 @@ def test_without_yaml_the_extra_is_named(tmp_path, monkeypatch):
         ({"horizon": None}, "expected horizon as a whole number"),
         ({"horizon": 2.5}, "expected horizon as a whole number"),
         ({"feedback": 3}, "expected feedback as a text - got 3"),
-        ({"x": "size"}, "expected a number of the sweep as x: k, "),
+        ({"x": "size"}, "expected x as one of k, "),
         ({"feedback": "later"}, "as feedback"),
     ],
 )
