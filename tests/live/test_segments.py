@@ -224,7 +224,7 @@ def test_a_policy_may_tell_segments_apart_and_does_so_after_a_restart_bit_for_bi
         assert known(replay(storage, number)) == before
         liked = experiment.look(lambda fold: [counts[0].sum(axis=1).argmax() for counts in fold.segments.counts])
         assert liked == [0, 2]
-        apart = experiment.look(lambda fold: fold.state.place[0, 1:3].tolist())
+        apart = experiment.look(lambda fold: fold.state.grouping[0, 1:3].tolist())
         assert apart[0] != apart[1]
         assert experiment.report().segments.segments[1].best["row"] == "row 3"
     with Experiment("homepage", db=db, watch={"per_segment": True}) as experiment:

@@ -57,8 +57,8 @@ def test_groups_hold_what_their_members_saw_and_doubt_is_that_of_the_plain_twin(
     ask = compiled(_differs, __name__)
     for seed in range(3):
         state, _ = played(policy, Segmented(DIFFER), 1500, seed)
-        group = state.place[SEG_GROUP].tolist()
-        assert [group.count(number) for number in range(3)] == state.place[SEG_MEMBERS].tolist()
+        group = state.grouping[SEG_GROUP].tolist()
+        assert [group.count(number) for number in range(3)] == state.grouping[SEG_MEMBERS].tolist()
         for number in set(group):
             members = [segment for segment in range(3) if group[segment] == number]
             assert (state.pulls[3 + number] == state.pulls[members].sum(axis=0)).all()
@@ -124,8 +124,8 @@ def test_with_common_factors_it_decides_as_the_plain_twin(coin):
         rng = np.random.Generator(np.random.PCG64())
         rng.bit_generator.state = agent.rng.bit_generator.state
         made = agent.ask([segment])
-        source, group = copy.place[SEG_SOURCE, segment], copy.place[SEG_GROUP, segment]
-        members, seen = copy.place[SEG_MEMBERS], copy.place[SEG_SEEN, segment]
+        source, group = copy.grouping[SEG_SOURCE, segment], copy.grouping[SEG_GROUP, segment]
+        members, seen = copy.grouping[SEG_MEMBERS], copy.grouping[SEG_SEEN, segment]
         learns, alone, common = source >= 0 and members[source] > 0, members[group] == 1, []
         used = segment if alone else 3 + group
         if learns or not alone:
@@ -158,9 +158,9 @@ def test_segments_that_agree_stay_together_and_one_that_differs_leaves():
     together = 0
     for seed in range(6):
         state, _ = played(SegmentedUTS(segments=3), Segmented(AGREE), 4000, seed)
-        together += len(set(state.place[SEG_GROUP].tolist())) == 1
+        together += len(set(state.grouping[SEG_GROUP].tolist())) == 1
         state, _ = played(SegmentedUTS(segments=3), Segmented(DIFFER), 4000, seed)
-        assert state.place[SEG_GROUP, 2] not in state.place[SEG_GROUP, :2]
+        assert state.grouping[SEG_GROUP, 2] not in state.grouping[SEG_GROUP, :2]
     assert together >= 5
 
 
