@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankone.analysis.product.best import Bounded, chosen_contrast, level_bounds, whole_rate
+from rankone.analysis.product.best import Bounded, contrast_bounds, level_bounds, whole_rate
 from rankone.analysis.product.intervals import Intervals
 from rankone.analysis.product.shrinkage import shrink
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion, estimated_dispersion, given_dispersion
@@ -164,7 +164,7 @@ def judged(world: World, rng: np.random.Generator) -> list[float] | None:
     contrast[best] = 1.0
     chosen = rates[bounds[0].best, bounds[1].best]
     least = math.prod(bound.low[bound.best] for bound in bounds)
-    rate = chosen_contrast(intervals, contrast, best, DOUBT / 2.0)
+    rate = contrast_bounds(intervals, contrast, DOUBT / 2.0, best)
     settled = counts if intervals.days is None else intervals.days.adjusted(counts)
     observed = settled.clicked / settled.shown
     place = int(np.lexsort((settled.shown, observed))[-1])
