@@ -37,7 +37,6 @@ _PLANNING = 300.0  # and so may the first plan
 _EXCLUDING = 600.0  # a long journal is counted again
 _ANSWERS = {"stop": "shown", "exclude": "excluded", "void-open": "voided"}  # what a change returns
 _ANSWERS |= {"levels/add": "number", "levels/retire": "number"}
-_SENT_AS = {"factors/add": {"factor": "name"}, "segments": {"segments": "attributes"}}
 
 
 class Client:
@@ -162,9 +161,8 @@ class RemoteExperiment(ExperimentMethods):
         return each_answered(requests, carry_out)
 
     def _change(self, what: str, **details: Any) -> Any:
-        names = _SENT_AS.get(what, {})
         left_out = {name for name, value in details.items() if value is None or value is False or value == {}}
-        body = {names.get(name, name): value for name, value in details.items() if name not in left_out}
+        body = {name: value for name, value in details.items() if name not in left_out}
         answer = self._post(what, body or None, _EXCLUDING if what == "exclude" else None)
         return answer.get(_ANSWERS[what]) if what in _ANSWERS else None
 
