@@ -161,8 +161,8 @@ class RemoteExperiment(ExperimentMethods):
         return each_answered(requests, carry_out)
 
     def _change(self, what: str, **details: Any) -> Any:
-        body = {name: value for name, value in details.items() if value is not None and value is not False}
-        body = {name: value for name, value in body.items() if value != {}}
+        left_out = {name for name, value in details.items() if value is None or value is False or value == {}}
+        body = {name: value for name, value in details.items() if name not in left_out}
         answer = self._post(what, body or None, _EXCLUDING if what == "exclude" else None)
         return answer.get(_ANSWERS[what]) if what in _ANSWERS else None
 
