@@ -25,7 +25,8 @@ PROGRAM = """
 import os, sys
 import numba
 import my_functions
-from rankone.compiling.compiled import compiled, source_key
+from rankone.compiling.compiled import compiled
+from rankone.compiling.sources import source_key
 
 numba.njit(lambda x: x)(1)  # whatever else has to be read is read before
 source_key("my_functions")

@@ -13,7 +13,8 @@ from types import ModuleType
 import pytest
 
 from rankone.compiling import compiled as module
-from rankone.compiling.compiled import compiled, source_key
+from rankone.compiling.compiled import compiled
+from rankone.compiling.sources import source_key
 from rankone.compiling.dispatch import dispatched
 
 

@@ -6,7 +6,7 @@ import contextlib
 import importlib.metadata
 from pathlib import Path
 
-from rankone.compiling.cache import cache_roots, is_closed, make_folder
+from rankone.compiling.folders import cache_roots, is_closed, make_folder
 from rankone.errors import StorageError
 from rankone.writing import write_file
 

@@ -1,12 +1,4 @@
-"""What rankone keeps on disk for speed: where that is, and the compiled functions among it.
-
-The directory is $RANKONE_CACHE_DIR, or one in the user's cache directory. Where it cannot be written (a service without
-a home, a container), what is there is still used and what is missing goes to a directory of the user's own below the
-system's temporary one, the same for all processes. Where that cannot be either, nothing is kept.
-
-What is found there is run. So directories and files count only if they belong to this user or to root and nobody else
-can write to them (`is_closed`), and all that is made here is made so, whatever the umask.
-"""
+"""Compiled functions on disk, in the directories of `rankone.compiling.folders`."""
 
 import contextlib
 import functools
@@ -15,80 +7,19 @@ import inspect
 import os
 import re
 import shutil
-import stat
 import sys
-import tempfile
-import warnings
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from numba.core import caching
 
+from rankone.compiling.folders import OTHERS_WRITE, cache_roots, is_closed, make_folder
 from rankone.compiling.turns import begin_saving, end_turn, take_turn
 
-_KEPT_CACHES = 8
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-
-
-def cache_roots(make: bool = False) -> Iterator[Path]:
-    """Yield the directories to look in, in this order; what is new is kept in the first that can be written.
-
-    With `make`, they are made where they are missing.
-    """
-    roots = []
-    named = os.environ.get("RANKONE_CACHE_DIR")
-    with contextlib.suppress(RuntimeError):  # a user without a home
-        roots.append(
-            Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankone"
-        )
-    if hasattr(os, "geteuid"):
-        with contextlib.suppress(OSError):
-            roots.append(Path(tempfile.gettempdir()) / f"rankone-{os.geteuid()}")
-    for root in roots:
-        if make:
-            with contextlib.suppress(OSError):
-                make_folder(root)
-        if is_closed(root):
-            yield root
-        else:
-            do = f"let it belong to this user or to root, empty it, and chmod go-w {root}"
-            warnings.warn(f"{root} is not used: others could put code there that is run; {do}", stacklevel=2)
-
-
-def is_closed(path: Path) -> bool:
-    """Return whether a file or a directory belongs to this user or to root, and nobody else can write to it.
-
-    What is missing is closed. A link must belong to one of the two as well, like what it leads to.
-
-    >>> is_closed(Path(tempfile.mkdtemp()))
-    True
-    """
-    with contextlib.suppress(OSError):
-        if hasattr(os, "geteuid"):
-            link, result = path.lstat(), path.stat()
-            return {link.st_uid, result.st_uid} <= {0, os.geteuid()} and not result.st_mode & _OTHERS_WRITE
-    return True
-
-
-def make_folder(folder: Path) -> None:
-    """Make a directory, and those above it, to which only this user can write."""
-    if not folder.is_dir():
-        make_folder(folder.parent)
-        folder.mkdir(mode=0o755, exist_ok=True)
-
-
-def can_keep(key: str) -> bool:
-    """Tell whether what is compiled from these sources can be kept in some root; or some root has such already."""
-    # The folder alone may have been made by who waited for a turn.
-    if any(any((root / "kernels" / key).glob("*.nbi")) for root in cache_roots()):
-        return True
-    for root in cache_roots(make=True):
-        with contextlib.suppress(OSError):
-            make_folder(root / "kernels")
-            tempfile.TemporaryFile(dir=root / "kernels").close()
-            return True
-    return False
+_MONTH = 30 * 86_400.0  # seconds
+_MOST_CACHES = 1_000  # folders: one for each policy and version of its sources
 
 
 class KernelCache(caching.NullCache):
@@ -209,7 +140,7 @@ class _ClosedFiles(caching.IndexDataCacheFile):
     def _open_for_write(self, path: str) -> Iterator[IO[bytes]]:
         with super()._open_for_write(path) as file:
             if hasattr(os, "geteuid"):
-                os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & ~_OTHERS_WRITE)
+                os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & ~OTHERS_WRITE)
             yield file
 
 
@@ -248,7 +179,7 @@ class _Place(caching._CacheLocator):
 
 
 def tidy(current: Path) -> None:
-    """Keep the few caches that were used last, so that upgrades do not fill the disk."""
+    """Drop caches that nobody has used for a month, and the oldest of very many: upgrades must not fill the disk."""
     with contextlib.suppress(OSError):  # not made yet, or another process tidies up, or it is not ours to change
         os.utime(current)
         used = {
@@ -256,5 +187,7 @@ def tidy(current: Path) -> None:
             for folder in current.parent.iterdir()
             if re.fullmatch("[0-9a-f]{16}", folder.name) and folder != current
         }
-        for folder in sorted(used, key=lambda folder: used[folder])[: max(0, len(used) - _KEPT_CACHES + 1)]:
-            shutil.rmtree(folder, ignore_errors=True)
+        newest = sorted(used, key=lambda folder: used[folder], reverse=True)
+        for rank, folder in enumerate(newest, start=1):
+            if rank >= _MOST_CACHES or used[folder] < time.time() - _MONTH:
+                shutil.rmtree(folder, ignore_errors=True)

@@ -1,29 +1,29 @@
-"""Compiled entry points whose cache on disk notices every change of the code behind them.
+"""Compiled entry points, and the kernels that they call.
 
-Numba checks only the file of the function it caches, not the files of the kernels that function calls. So the
-directory of the cache is named after a hash of all sources a kernel can come from: change a line and the next
-process compiles afresh, change nothing and it starts at once.
+Kernels are functions that only compiled code calls; Python runs them as they are written, which gives the same bits
+(`rankone.compiling.tiers`). What is compiled is kept on disk (`rankone.compiling.cache`) under a hash of the sources
+behind it (`rankone.compiling.sources`).
 """
 
 import ast
 import contextlib
 import functools
-import hashlib
 import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeVar
 
 import numba
 from numba.core import types
 from numba.core.errors import NumbaError
+from numba.core.registry import CPUDispatcher
 from numba.core.runtime.context import NRTContext
 from numba.extending import reflect
 
 from rankone.compiling.cache import KernelCache
 from rankone.compiling.compilers import EntryCompiler, KernelCompiler
+from rankone.compiling.sources import closure_key
 from rankone.errors import InputError
 
 # Division by zero gives inf or nan as in NumPy: no error paths to compile, smaller and faster kernels. Nobody calls
@@ -42,8 +42,6 @@ _MAKES_ARRAYS = ("NRT required but not enabled", "Only accept returning of array
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_PACKAGE = Path(__file__).resolve().parents[1]
-
 
 @reflect(types.NumPyRandomGeneratorType)  # type: ignore[no-untyped-call,untyped-decorator]
 def _release(kind: types.NumPyRandomGeneratorType, generator: Any, call: Any) -> None:
@@ -56,24 +54,33 @@ def _release(kind: types.NumPyRandomGeneratorType, generator: Any, call: Any) ->
         counting.decref(call.builder, kind, generator)
 
 
-def function(python: Function) -> Function:
-    """Compile a function that Python may call too."""
-    return numba.njit(**_SEMANTICS, **_COUNTED)(python)
+class _Kernel(CPUDispatcher):
+    """What compiled code compiles in, and Python runs as it is written."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.py_func(*arguments)
+
+
+def _kernel(python: Function, options: dict[str, Any]) -> Function:
+    result: Any = numba.njit(**options)(python)
+    if isinstance(result, CPUDispatcher):  # with NUMBA_DISABLE_JIT=1 it is the function itself
+        result.__class__ = _Kernel
+    return result
 
 
 def kernel(python: Function) -> Function:
-    """Compile a function that only compiled code calls."""
-    return numba.njit(**_INNER, **_COUNTED)(python)
+    """Compile a function that only compiled code calls; Python runs it as it is written."""
+    return _kernel(python, _INNER | _COUNTED)
 
 
 def noalloc(python: Function) -> Function:
     """Compile a kernel that makes no arrays: calling it does not count references to those of its state."""
-    return numba.njit(**_INNER, **_BORROWED)(python)
+    return _kernel(python, _INNER | _BORROWED)
 
 
 def inlined(python: Function) -> Function:
     """Compile a noalloc kernel into each place that calls it: for the few instructions of a step's fast path."""
-    return numba.njit(**STEP)(python)
+    return _kernel(python, STEP)
 
 
 @contextlib.contextmanager
@@ -114,84 +121,14 @@ def _first_use(file: str, reason: str) -> int | None:
     return min((node.lineno for node in nodes if isinstance(node, ast.Name) and node.id == name[1]), default=None)
 
 
-def source_key(*modules: str) -> str:
-    """Hash of the package's sources and of the modules (perhaps a user's) that define a policy or a problem."""
-    digest = _of_the_package().copy()
-    for module in dict.fromkeys(modules):
-        for name in _users_modules(module):
-            digest.update(_as_imported(name))
-    return digest.hexdigest()[:16]
-
-
-@functools.cache
-def _of_the_package() -> Any:
-    digest = hashlib.sha256(numba.__version__.encode())
-    rooms = ("compiling", "numerics", "kernels", "evidence", "problems", "policies", "simulation", "clicks")
-    for file in (file for room in rooms for file in sorted(_PACKAGE.glob(f"{room}/**/*.py"))):
-        digest.update(file.read_bytes())
-    return digest
-
-
-_imported: dict[str, tuple[Any, bytes]] = {}  # of a user's module: its import, and the source that was read then
-
-
-def _as_imported(module: str) -> bytes:
-    """Return the source of a user's module, read once for each import: a file may change while its old code runs."""
-    imported = getattr(sys.modules[module], "__spec__", None)  # a new one with each `importlib.reload`
-    if module not in _imported or _imported[module][0] is not imported:
-        file = _users_file(module)
-        _imported[module] = imported, b"" if file is None else file.read_bytes()
-    return _imported[module][1]
-
-
-def _users_modules(module: str) -> list[str]:
-    """Return a module of the user's, and those beside it that it takes something from, kernels perhaps: by file."""
-    result: dict[str, Path] = {}
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        file = _users_file(name)
-        if name in result or file is None or (result and not _belong_together(module, result[module], name, file)):
-            continue
-        result[name] = file
-        for value in list(vars(sys.modules[name]).values()):
-            registered = list(vars(value).values()) if isinstance(value, type) else []  # kernels are kept on classes
-            for thing in (value, *registered):
-                other = thing.__name__ if isinstance(thing, ModuleType) else getattr(thing, "__module__", None)
-                if isinstance(other, str):
-                    waiting.append(other)
-    return sorted(result, key=lambda name: result[name])
-
-
-def _belong_together(module: str, file: Path, other: str, others_file: Path) -> bool:
-    """Tell whether two modules are of one package, or lie in one folder that is not that of all installed packages."""
-    if module.partition(".")[0] == other.partition(".")[0]:
-        return True
-    return file.parent in others_file.parents and file.parent.name not in ("site-packages", "dist-packages")
-
-
-def _users_file(module: str) -> Path | None:
-    """Return the file of a module of the user's; None for the package's own."""
-    file = getattr(sys.modules.get(module), "__file__", None)
-    return Path(file) if file and _PACKAGE not in Path(file).resolve().parents else None
-
-
 @functools.cache
 def compiled(entry: Callable[..., Any], *modules: str) -> Callable[..., Any]:
     """Compile `entry` for the policies and worlds of these modules, cached on disk under a hash of their sources."""
     function = numba.njit(nogil=True, pipeline_class=EntryCompiler, **_SEMANTICS, **_BORROWED)(entry)
     if "__main__" in modules:  # a script or a notebook: its types are new in every process, so a cache would only grow
         return function
-    function._cache = KernelCache(entry, functools.partial(_folder, *modules))
+    function._cache = KernelCache(entry, functools.partial(closure_key, entry.__module__, *modules))
     return function
-
-
-def _folder(*modules: str) -> str:
-    key = source_key(*modules)
-    own = [module for module in dict.fromkeys(modules) if _users_file(module) is not None]
-    if own:  # its types are cached by the module's name: a file that is renamed needs another cache
-        key = hashlib.sha256(f"{key} {' '.join(own)}".encode()).hexdigest()[:16]
-    return key
 
 
 def is_kept(function: Any, *arguments: Any) -> bool:

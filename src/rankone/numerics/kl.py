@@ -11,14 +11,14 @@ their relative precision, down to the smallest numbers there are. A bound closer
 
 import math
 
-from rankone.compiling.compiled import function, noalloc
+from rankone.compiling.compiled import noalloc
 
 _MAX_STEPS = 60
 _TINY = 1e-300  # below this p is 0: no ratio q / p overflows
 _CLOSE = 1e-6  # a Newton step this small, relative to the distances that matter, leaves an error of its square
 
 
-@function
+@noalloc
 def bernoulli_kl(p: float, q: float) -> float:
     """Divergence d(p, q) between Bernoulli(p) and Bernoulli(q), with its limits at 0 and 1.
 
@@ -48,7 +48,7 @@ def _excess(a: float, b: float, difference: float) -> float:
     return difference - a * math.log(b / a)
 
 
-@function
+@noalloc
 def kl_upper(p: float, radius: float) -> float:
     """Largest q in [p, 1] with d(p, q) <= radius.
 
@@ -72,7 +72,7 @@ def kl_upper(p: float, radius: float) -> float:
     return max(p, min(q, 1.0))
 
 
-@function
+@noalloc
 def kl_lower(p: float, radius: float) -> float:
     """Smallest q in [0, p] with d(p, q) <= radius.
 

@@ -7,17 +7,18 @@ it ever reaches 1 / a with probability at most a (Ville). Statements that hold h
 
 import math
 
-from rankone.compiling.compiled import function, noalloc
+from rankone.compiling.compiled import noalloc
+from rankone.numerics.log_gamma import log_gamma
 
 
 @noalloc
 def log_mixture(pulls: float, clicks: float) -> float:
     """Return the logarithm of KT(outcomes)."""
     misses = pulls - clicks
-    return math.lgamma(clicks + 0.5) + math.lgamma(misses + 0.5) - math.lgamma(pulls + 1.0) - math.log(math.pi)
+    return log_gamma(clicks + 0.5) + log_gamma(misses + 0.5) - log_gamma(pulls + 1.0) - math.log(math.pi)
 
 
-@function
+@noalloc
 def mixture_regret(pulls: int, clicks: int) -> float:
     """How much likelier the outcomes are under their own mean than under the mixture, in logarithm.
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from rankone.compiling.compiled import compiled
+from rankone.compiling.tiers import tiered
 from rankone.evidence.steering import steered_decide
 from rankone.kernels.decision import Layout
 from rankone.kernels.policy import decide, learn, prepare, relearn, set_context, settled, withdraw
@@ -99,7 +99,7 @@ def is_settled(state: Any) -> bool:
 
     Nothing is compiled for a policy that never says so.
     """
-    return settled.has(type(state)) and bool(compiled(_is_settled, type(state).__module__)(state))
+    return settled.has(type(state)) and bool(tiered(_is_settled, type(state).__module__)(state))
 
 
 def _is_settled(state: Any) -> bool:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankone.compiling.compiled import compile_errors_explained, compiled
+from rankone.compiling.compiled import compile_errors_explained
+from rankone.compiling.tiers import tiered
 from rankone.errors import DecisionError, InputError
 from rankone.kernels.decision import Layout, Shape, same_kind
 from rankone.kernels.policy import view, with_room
@@ -132,7 +133,7 @@ class Agent(Shown):
         self.state = with_room(self.state, 1)
         event.what[0], event.shown[0], event.tags[0], event.outcomes[0] = what, shown, tag, outcome
         with compile_errors_explained(module):
-            compiled(advance, module)(self.state, None, self.rng, event)
+            tiered(advance, module)(self.state, None, self.rng, event)
 
     def _checked_context(self, context: Sequence[float]) -> Sequence[float]:
         wanted = self._event.context.shape[1]

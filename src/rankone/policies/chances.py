@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rankone.compiling.compiled import compile_errors_explained, compiled
+from rankone.compiling.compiled import compile_errors_explained
+from rankone.compiling.tiers import tiered
 from rankone.errors import InputError
 from rankone.kernels.decision import same_kind
 from rankone.kernels.policy import chances, has_chances
@@ -40,7 +41,7 @@ def _asked(agent: Agent, shown: tuple[int, ...]) -> tuple[Floats, Floats] | None
     sizes, module = np.array(agent.shape), type(agent.policy).__module__
     table, (cross, scratch) = np.empty((sizes[:-1].prod(), sizes[-1])), np.empty((2, sizes.sum()))
     with compile_errors_explained(module):
-        known = compiled(_ask, module)(agent.state, sizes, np.array(shown), cross, scratch, table)
+        known = tiered(_ask, module)(agent.state, sizes, np.array(shown), cross, scratch, table)
     return (table.reshape(sizes), cross) if known else None
 
 

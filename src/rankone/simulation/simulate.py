@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rankone.compiling.compiled import source_key
+from rankone.compiling.sources import source_key
 from rankone.errors import InputError
 from rankone.numerics.arrays import Ints
 from rankone.policies import Policy, as_policy

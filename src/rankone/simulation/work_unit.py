@@ -12,7 +12,8 @@ import numba
 import numpy as np
 
 from rankone._version import __version__
-from rankone.compiling.compiled import compile_errors_explained, source_key
+from rankone.compiling.compiled import compile_errors_explained
+from rankone.compiling.sources import source_key
 from rankone.errors import InputError, WorkerError
 from rankone.kernels.feedback import Scratch
 from rankone.kernels.play import play_through

@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 @command("warm-up", example="--policy uts --policy top-two")
 def warm_up(policy: list[str] = policy_option([], "A policy to compile; repeatable. Default: all.")) -> None:
     """Compile the policies for this machine: after installing, or while an image is built. What is compiled is kept."""
-    from rankone.compiling.cache import can_keep
-    from rankone.compiling.compiled import kept_in, source_key
+    from rankone.compiling.compiled import kept_in
+    from rankone.compiling.folders import can_keep
+    from rankone.compiling.tiers import compiling_first
     from rankone.kernels.decision import same_kind
     from rankone.live.commit.warm_up import warm_up as compile_live
     from rankone.policies import as_policy, known_policies
 
     chosen = [as_policy(name) for name in policy or sorted(known_policies())]
-    if not can_keep(source_key()):
+    if not can_keep():
         raise _nowhere()
     print("rankone: each takes some seconds, unless it was compiled here before", file=sys.stderr)
     places: dict[Path | None, None] = {}
-    with stopped_by_hand(lambda: "what was finished is kept; the same command continues"):
+    with compiling_first(), stopped_by_hand(lambda: "what was finished is kept; the same command continues"):
         for number, each in enumerate(chosen, 1):
             print(f"rankone: compiling {each.label}, {number} of {len(chosen)}", file=sys.stderr)
             if not same_kind(each.decision_kind, "pair", (2, 2)):

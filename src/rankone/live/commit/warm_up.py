@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from rankone.child_processes import SAFE_PATH
-from rankone.compiling.cache import can_keep
-from rankone.compiling.compiled import compile_errors_explained, compiled, is_kept, source_key
+from rankone.compiling.compiled import compile_errors_explained, compiled, is_kept
+from rankone.compiling.folders import can_keep
+from rankone.compiling.tiers import compiling_first, tiered
 from rankone.evidence.steering import start_steering
 from rankone.kernels.decision import Layout
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
@@ -37,20 +38,10 @@ class NotCompiled(Exception):
 
 
 def check_compiled(policy: Policy, n_factors: int = 2) -> None:
-    """Raise `NotCompiled` unless this process has compiled what a policy needs; one that is not known needs nothing."""
-    if _kind(policy, n_factors) not in _compiled and not isinstance(policy, UnknownPolicy):
+    """Raise `NotCompiled` where decisions would have to wait for the compiler."""
+    waits = not isinstance(policy, UnknownPolicy) and tiered(advance, type(policy).__module__).waits
+    if waits and _kind(policy, n_factors) not in _compiled:
         raise NotCompiled(policy, n_factors)
-
-
-class _Service:
-    """Whether this process is a service, which compiles in another one."""
-
-    here = False
-
-
-def compile_elsewhere() -> None:
-    """Compile in another process from now on: it takes 130 MiB that a process does not give back."""
-    _Service.here = True
 
 
 def warm_up(policy: Policy, n_factors: int = 2) -> Callable[..., Any] | None:
@@ -62,8 +53,6 @@ def warm_up(policy: Policy, n_factors: int = 2) -> Callable[..., Any] | None:
     Raises:
         RankoneError: its code does not compile. It is tried again the next time: somebody may have mended it.
     """
-    if _Service.here:
-        compile_apart([(policy.label, n_factors)], lambda _: None)
     module = type(policy).__module__
     run = compiled(advance, module)
     step = _small_step(policy, n_factors)
@@ -72,6 +61,14 @@ def warm_up(policy: Policy, n_factors: int = 2) -> Callable[..., Any] | None:
         return None
     with compile_errors_explained(module):
         run(*step)
+    with compiling_first():
+        _weigh_once(n_factors)
+    _compiled.add(_kind(policy, n_factors))
+    return run
+
+
+def _weigh_once(n_factors: int) -> None:
+    """Weigh outcomes as a live experiment does, whatever its policy."""
     sizes = (2,) * n_factors
     counts = np.zeros(sizes, np.int64)
     intervals(counts, counts)  # every report has them
@@ -82,8 +79,6 @@ def warm_up(policy: Policy, n_factors: int = 2) -> Callable[..., Any] | None:
     evidence.weigh(outcomes, outcomes[:, 0], [pack_cross(np.ones(2 * n_factors), sizes), None], None, 2, np.arange(2))
     evidence.steering_note(counts, counts)
     evidence.reversed_levels(0)
-    _compiled.add(_kind(policy, n_factors))
-    return run
 
 
 def warm_up_all(used: Iterable[tuple[str, int]], say: Callable[[str], None], warn: Callable[[str], None]) -> None:
@@ -94,10 +89,7 @@ def warm_up_all(used: Iterable[tuple[str, int]], say: Callable[[str], None], war
         say: is told which one takes long.
         warn: is told which one does not compile; whoever asks it is told again, and the others go on.
     """
-    wanted = sorted({(policy_of(DEFAULT_POLICY).live().label, 2), *used})
-    if _Service.here:
-        compile_apart(wanted, say)
-    for label, n_factors in wanted:
+    for label, n_factors in _with_default(used):
         policy = policy_of(label)
         if isinstance(policy, UnknownPolicy):
             continue
@@ -116,13 +108,17 @@ def compile_apart(used: Iterable[tuple[str, int]], say: Callable[[str], None]) -
 
     Where nothing can be kept on disk, or something fails, it is left to `warm_up`.
     """
-    missing = sorted({named for named in used if not _is_kept(*named)})
-    if not missing or not can_keep(source_key()):
+    missing = [named for named in _with_default(used) if not _is_kept(*named)]
+    if not missing or not can_keep():
         return
     command, env = [sys.executable, "-m", __name__, json.dumps(missing)], {**os.environ, **SAFE_PATH}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as child:  # noqa: S603  # this module
         for line in child.stdout or ():
             say(line.rstrip())
+
+
+def _with_default(used: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    return sorted({(policy_of(DEFAULT_POLICY).live().label, 2), *used})
 
 
 def _is_kept(label: str, n_factors: int) -> bool:

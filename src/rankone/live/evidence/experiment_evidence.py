@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rankone.compiling.compiled import compiled
+from rankone.compiling.tiers import tiered
 from rankone.evidence.change_monitor import reversal_bar, reversed_levels, start_watch
 from rankone.evidence.levels import resized
 from rankone.evidence.mixing import mix_evenly, mix_racing
@@ -177,7 +177,7 @@ class ExperimentEvidence(WeighedOutcomes):
         if not self.fits or self._settings.watch.change == IGNORE:
             return None
         bar = reversal_bar(self.sizes, restarts)
-        first, second = compiled(reversed_levels, reversed_levels.__module__)(self.in_time, bar)
+        first, second = tiered(reversed_levels, reversed_levels.__module__)(self.in_time, bar)
         return (first, second) if first >= 0 else None
 
     @property
@@ -228,7 +228,7 @@ class ExperimentEvidence(WeighedOutcomes):
             return None
         shown, claims = margins(asked)[self.live].astype(float), self.claims
         mix, leaders = np.empty(len(self.live)), np.zeros(len(self.sizes), np.int64)
-        changed, explore, won = compiled(renew, renew.__module__)(
+        changed, explore, won = tiered(renew, renew.__module__)(
             self.stated, self.live, self.steering, shown, claims.bar, claims.beaten_bar, self._goal, mix, leaders
         )
         rules = bool(self.allowed.named) and not won

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rankone.compiling.compiled import compiled
+from rankone.compiling.tiers import tiered
 from rankone.evidence.levels import TRAFFIC_RATIOS, Evidence, resized, start_evidence, weigh
 from rankone.live.factors import widened
 from rankone.live.visitor_attributes import Declaration, fits, segment_of, settled_by
@@ -164,7 +164,9 @@ class Segments:
         nothing = start_evidence((0,) * len(self._sizes), TRAFFIC_RATIOS)
         for number in np.unique(numbers[numbers >= 0]).tolist():
             fits = numbers == number
-            compiled(weigh, weigh.__module__)(self.evidence[number], nothing, shown[fits], clicked[fits], crosses[fits])
+            tiered(weigh, weigh.__module__)(
+                self.evidence[number], nothing, shown[fits], clicked[fits], crosses[fits], size=int(fits.sum())
+            )
 
     def totals(self, number: int) -> Sequence[int]:
         """Return decisions, outcomes and clicks of a segment, of the others or of visitors of whom nothing was said."""

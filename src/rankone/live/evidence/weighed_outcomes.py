@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankone.compiling.compiled import compiled
+from rankone.compiling.tiers import tiered
 from rankone.errors import InputError
 from rankone.evidence.change_monitor import Watch, start_watch, watch_outcomes
 from rankone.evidence.levels import TRAFFIC_RATIOS, Evidence, start_evidence, weigh, with_late
@@ -117,7 +117,9 @@ class WeighedOutcomes:
                 crosses[hidden] = 0.0
             nothing = start_evidence((0,) * len(self.sizes), TRAFFIC_RATIOS)
             clicked = np.ones(len(packed), np.int64)
-            compiled(weigh, weigh.__module__)(self._late, nothing, numbers + self.starts[:-1], clicked, crosses)
+            tiered(weigh, weigh.__module__)(
+                self._late, nothing, numbers + self.starts[:-1], clicked, crosses, size=len(packed)
+            )
         except Exception as error:
             self._give_up(error)
 
@@ -149,13 +151,15 @@ class WeighedOutcomes:
         shown = np.concatenate([some.numbers for some in waiting]) + self.starts[:-1]
         clicked = np.concatenate([some.clicked for some in waiting])
         self._compared += int(np.count_nonzero(np.count_nonzero(crosses, axis=1) > len(self.sizes)))
-        compiled(weigh, weigh.__module__)(self._evidence, self._traffic, shown, clicked, crosses)
+        size = len(shown)
+        tiered(weigh, weigh.__module__)(self._evidence, self._traffic, shown, clicked, crosses, size=size)
         if any(some.segments is not None for some in waiting):
             each = [some.segments if some.segments is not None else [UNSAID] * len(some.packed) for some in waiting]
             self._segments.weigh(np.concatenate(each).astype(np.int64), shown, clicked, crosses)
         if len(self._watch.flips):
             decisions = np.concatenate([some.decisions for some in waiting])
-            compiled(watch_outcomes, watch_outcomes.__module__)(self._watch, shown, clicked, crosses, decisions)
+            watch = tiered(watch_outcomes, watch_outcomes.__module__)
+            watch(self._watch, shown, clicked, crosses, decisions, size=size)
 
     @property
     def sound(self) -> bool:

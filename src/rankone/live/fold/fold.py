@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from rankone.compiling.compiled import compile_errors_explained, compiled
+from rankone.compiling.compiled import compile_errors_explained
+from rankone.compiling.tiers import tiered
 from rankone.kernels.policy import FILLER, adopt, with_room
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.segments import ASKED, CLICKS, PULLS, UNSAID, Segments
@@ -369,5 +370,7 @@ class Fold(FoldFacts):
         module = type(self.policy).__module__
         with compile_errors_explained(module):
             self.state = with_room(self.state, len(stretch.what))
-            passed: int = compiled(advance, module)(self.state, self.evidence.steering, self.rng, stretch)
+            passed: int = tiered(advance, module)(
+                self.state, self.evidence.steering, self.rng, stretch, size=len(stretch.what)
+            )
         return passed

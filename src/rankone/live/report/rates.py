@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from rankone.compiling.compiled import compiled
+from rankone.compiling.tiers import tiered
 from rankone.live.factors import Allowed, margins
 from rankone.live.verdict.verdict import design_of
 from rankone.numerics.arrays import Floats, Ints
@@ -38,7 +38,7 @@ def intervals(pulls: Ints, clicks: Ints, error: float = 0.05) -> tuple[Floats, F
     True
     """
     low, high = np.empty(pulls.size), np.empty(pulls.size)
-    compiled(bounds, __name__)(pulls.ravel(), clicks.ravel(), -math.log(error), low, high)
+    tiered(bounds, __name__)(pulls.ravel(), clicks.ravel(), -math.log(error), low, high, size=pulls.size)
     return low.reshape(pulls.shape), high.reshape(pulls.shape)
 
 

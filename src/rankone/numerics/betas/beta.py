@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from rankone.compiling.compiled import noalloc
+from rankone.numerics.log_gamma import log_gamma
 
 # -log of a probability that never happens: e^-46 is 1e-20.
 NEVER = 46.0
@@ -19,7 +20,7 @@ _LOG_4, _LOG_5_PLUS_1 = math.log(4.0), math.log(5.0) + 1.0
 @noalloc
 def log_coefficient(pulls: int, clicks: int) -> float:
     """Logarithm of the binomial coefficient "pulls + 1 over clicks + 1", which `minus_log_cdf` wants."""
-    return math.lgamma(pulls + 2.0) - math.lgamma(clicks + 2.0) - math.lgamma(pulls - clicks + 1.0)
+    return log_gamma(pulls + 2.0) - log_gamma(clicks + 2.0) - log_gamma(pulls - clicks + 1.0)
 
 
 @noalloc

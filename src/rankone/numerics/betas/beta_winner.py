@@ -28,6 +28,7 @@ import numpy as np
 
 from rankone.compiling.compiled import kernel, noalloc
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.log_gamma import log_gamma
 
 # Rows of a table of groups.
 GROUP_PULLS, GROUP_CLICKS, GROUP_SIZE = range(3)
@@ -100,7 +101,7 @@ def _draw_curve(pulls: int, clicks: int, floor: float, curves: Floats, first: in
     """Fill in the three curves of a group, from row `first` on; a floor above 0: it hardly ever wins."""
     a = float(clicks)
     b = float(pulls - clicks)
-    constant = math.lgamma(a + b + 2.0) - math.lgamma(a + 1.0) - math.lgamma(b + 1.0)
+    constant = log_gamma(a + b + 2.0) - log_gamma(a + 1.0) - log_gamma(b + 1.0)
     total = density = rise = 0.0
     left = 0.0
     for node in range(curves.shape[1]):
@@ -152,6 +153,18 @@ def curves_of(groups: Ints, n_groups: int) -> Floats:
 
 
 @noalloc
+def _power(base: float, exponent: int) -> float:
+    """Return a power by squares: `**` has other last bits in compiled code than in plain Python."""
+    result = 1.0
+    while exponent > 0:
+        if exponent & 1:
+            result *= base
+        exponent >>= 1
+        base *= base
+    return result
+
+
+@noalloc
 def compare(groups: Ints, n_groups: int, curves: Floats) -> None:
     """Let groups of these sizes draw against each other; `win_chance` then tells who wins."""
     for node in range(curves.shape[1]):
@@ -162,7 +175,7 @@ def compare(groups: Ints, n_groups: int, curves: Floats) -> None:
         first = CURVE_GROUPS + 3 * group
         if size > 0:
             for node in range(curves.shape[1]):
-                curves[CURVE_PRODUCT, node] *= curves[first, node] if size == 1 else curves[first, node] ** size
+                curves[CURVE_PRODUCT, node] *= curves[first, node] if size == 1 else _power(curves[first, node], size)
                 curves[CURVE_RATE, node] += size * curves[first + 1, node]
                 curves[CURVE_SLOPE, node] += size * curves[first + 2, node]
     total = 0.0

@@ -74,8 +74,8 @@ def _odds_of_factor(state: Any, first: int, end: int) -> float:
                 mean_theirs += alike * value
                 logs += math.log(apart / alike)
             else:
-                scatter_ours += apart * (value - mean_ours) ** 2
-                scatter_theirs += alike * (value - mean_theirs) ** 2
+                scatter_ours += apart * ((value - mean_ours) * (value - mean_ours))
+                scatter_theirs += alike * ((value - mean_theirs) * (value - mean_theirs))
         if ours <= 0.0:
             return 1.0
         if again == 0:

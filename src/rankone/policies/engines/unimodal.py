@@ -26,8 +26,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from rankone.compiling.compiled import compiled, inlined, noalloc
+from rankone.compiling.compiled import inlined, noalloc
 from rankone.compiling.dispatch import dispatched
+from rankone.compiling.tiers import tiered
 from rankone.kernels.policy import ANY_NUMBER, View, decide, grown, room, view
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.kl import bernoulli_kl, kl_upper
@@ -266,7 +267,7 @@ def _grown(state: Any, more: int) -> Any:
     used = int(state.counters[LEADER_USED])
     capacity = 1 << (max(2 * used, used + more) - 1).bit_length()
     keys, table = start_slots(capacity)
-    compiled(_copy_slots, __name__)(state.keys[:used], keys, table)
+    tiered(_copy_slots, __name__)(state.keys[:used], keys, table, size=used)
     counts = np.zeros((3, capacity), np.int64)
     for new, old in zip(counts, (state.pulls, state.clicks, state.led), strict=True):
         new[:used] = old[:used]
@@ -296,7 +297,7 @@ def cross_scores(state: Any) -> Floats:
     """Return the score of the champion and of its cross, for those who watch; others have none."""
     champion, result = int(state.counters[LEADER_CHAMPION]), np.full(len(state.pulls), np.nan)
     if len(state.keys) == 0 and state.led[champion] > 0:
-        compiled(_scores_of, type(state).__module__)(state, champion, result, np.random.default_rng(0))
+        tiered(_scores_of, type(state).__module__)(state, champion, result, np.random.default_rng(0))
     return result
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from rankone.errors import InputError, MissingExtra, StorageError
 from rankone.live import Database
-from rankone.live.commit.warm_up import compile_elsewhere, warm_up_all
+from rankone.live.commit.warm_up import compile_apart, warm_up_all
 from rankone.live.storage import is_file, shown
 from rankone.live.storage.driver import NotPermitted
 from rankone.specs import amount
@@ -53,6 +53,7 @@ def compile_ahead(db: str | Path, say: Callable[[str], None]) -> None:
     known: set[tuple[str, int]] = set()
     with contextlib.suppress(StorageError), Database(db, read_only=True) as database:  # a new one, or one that is away
         known = database.policies()
+    compile_apart(known, say)
     warm_up_all(known, say, log.warning)
 
 
@@ -99,7 +100,6 @@ def make_app(options: ServerOptions) -> ASGIApp:
     from rankone.web.server.app import create_app
 
     share_heap()
-    compile_elsewhere()
     allow_files(Limits().connections + _FILES)
     sys.setswitchinterval(0.0005)  # the thread that commits must not wait for the one that reads requests
     return create_app(
@@ -131,7 +131,6 @@ def serve(options: ServerOptions, say: Callable[[str], None] = lambda sentence: 
         check_public(options.db, options.uds or options.host)
         options = dataclasses.replace(options, require_token=True)
     share_heap()
-    compile_elsewhere()
     listening = listen(options.host, options.port) if options.uds is None else listen_at(Path(options.uds))
     try:
         compile_ahead(options.db, say)

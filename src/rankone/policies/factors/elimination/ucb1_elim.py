@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankone.compiling.compiled import function, inlined, noalloc
+from rankone.compiling.compiled import inlined, noalloc
 from rankone.kernels.policy import (
     FILLER,
     Race,
@@ -75,7 +75,7 @@ class UCB1Elim(Policy):
         return UCB1ElimState(pulls, clicks, np.arange(n_pairs), counters, np.array([n_rows, n_cols]))
 
 
-@function
+@noalloc
 def pair_bounds(state: UCB1ElimState, combination: int) -> tuple[float, float]:
     """Lower and upper bound of a pair's mean; void outcomes may leave a pair without any, and then nothing is known."""
     pulls, counters = state.pulls[combination], state.counters
