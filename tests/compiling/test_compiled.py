@@ -14,8 +14,8 @@ import pytest
 
 from rankone.compiling import compiled as module
 from rankone.compiling.compiled import compiled
-from rankone.compiling.sources import source_key
 from rankone.compiling.dispatch import dispatched
+from rankone.compiling.sources import source_key
 
 
 @pytest.fixture(autouse=True)

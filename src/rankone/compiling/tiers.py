@@ -106,24 +106,26 @@ class Tiered:
             (types,) = missing.args
         finally:
             _waiting.refused = False
-        if not self._is_ready(types, size):
+        if self._choice == "auto" and self._on_disk(types, ask=size <= LONG):
+            return self._compiled(*arguments)
+        if self._choice == "never" or size <= LONG:
             return self._run_plain(arguments)
         with _said(f"compiling {self._entry.__name__} ..."):
             return self._compiled(*arguments)
 
-    def _is_ready(self, types: Any, size: int) -> bool:
-        """Tell whether to run compiled code: it is on disk, or compiling it here and now pays."""
-        if self._choice == "never":
-            return False
+    def _on_disk(self, types: Any, ask: bool) -> bool:
+        """Look, now and then, whether the code is on disk; the first time that it is not, `ask` for it."""
         now = time.monotonic()
         due, pause = self._looks.get(types, (now, 0.0))
-        if now >= due:
-            if self._compiled._cache.has(types, self._compiled.targetctx):
-                return True
-            self._looks[types] = now + max(pause, _FIRST_LOOK), min(_LAST_LOOK, max(2 * pause, _FIRST_LOOK))
-            if size <= LONG and pause == 0.0:
-                _background.compile(self._entry, self._modules, types)
-        return size > LONG
+        if now < due:
+            return False
+        if self._compiled._cache.has(types, self._compiled.targetctx):
+            return True
+        if ask and pause == 0.0:
+            _background.compile(self._entry, self._modules, types)
+        pause = min(_LAST_LOOK, max(2.0 * pause, _FIRST_LOOK))
+        self._looks[types] = now + pause, pause
+        return False
 
     def _run_plain(self, arguments: tuple[Any, ...]) -> Any:
         before = _Before(arguments)
