@@ -8,14 +8,15 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rankone.compiling import cache
-from rankone.compiling.cache import cache_roots
+from rankone.compiling import cache, folders
+from rankone.compiling.folders import cache_roots
 
 NOBODY = 65534
 ME = os.geteuid()
@@ -210,29 +211,30 @@ def test_an_image_may_give_the_source_another_time(place: Path) -> None:
     assert run(place, "double", named=shared) == ["42.0 1"]
 
 
-def test_old_caches_are_pruned_by_last_use_and_nothing_else_is(tmp_path: Path) -> None:
+def test_old_caches_are_pruned_by_last_use_and_nothing_else_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_MOST_CACHES", 4)
     foreign = [tmp_path / "photos", tmp_path / "kernels" / "notes"]
-    old = [tmp_path / "kernels" / f"{age:016x}" for age in range(12)]
+    used = [tmp_path / "kernels" / f"{days:016x}" for days in (1, 20, 29, 31, 40)]
     current = tmp_path / "kernels" / ("f" * 16)
-    for age, folder in enumerate([*old, *foreign, current]):
+    for folder in (*used, *foreign, current):
         folder.mkdir(parents=True)
         (folder / "kernel.nbc").write_text("x")
-        os.utime(folder, (1_000_000 - age, 1_000_000 - age))
+        days = int(folder.name, 16) if folder in used else 99
+        os.utime(folder, (time.time() - days * 86_400,) * 2)
     cache.tidy(current)
     left = {folder.name for folder in (tmp_path / "kernels").iterdir()}
-    assert left == {current.name, "notes", *(folder.name for folder in old[: cache._KEPT_CACHES - 1])}
+    assert left == {current.name, "notes", *(folder.name for folder in used[:3])}
+    monkeypatch.setattr(cache, "_MOST_CACHES", 2)
+    cache.tidy(current)
+    assert {folder.name for folder in (tmp_path / "kernels").iterdir()} == {current.name, "notes", used[0].name}
     assert (tmp_path / "photos" / "kernel.nbc").exists()
 
 
-def test_a_folder_in_which_nothing_is_kept_does_not_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_folder_in_which_nothing_can_be_kept_does_not_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(cache, "cache_roots", lambda make=False: [tmp_path])
+    monkeypatch.setattr(folders, "cache_roots", lambda make=False: [tmp_path])
+    assert folders.can_keep()
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    folder = tmp_path / "kernels" / "key"
-    folder.mkdir(parents=True)
-    (folder / "turns").touch()
-    assert not cache.can_keep("key")
-    (folder / "kept.nbi").touch()
-    assert cache.can_keep("key")
+    assert not folders.can_keep()

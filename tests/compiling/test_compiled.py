@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import shutil
 import sys
 from collections.abc import Iterator
@@ -12,10 +13,11 @@ from types import ModuleType
 
 import pytest
 
-from rankone.compiling import compiled as module
+from rankone.compiling import sources as module
 from rankone.compiling.compiled import compiled
 from rankone.compiling.dispatch import dispatched
 from rankone.compiling.sources import source_key
+from rankone.policies import known_policies
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +31,8 @@ def _fresh_answers() -> Iterator[None]:
 
 
 def forget() -> None:
-    module._of_the_package.cache_clear()
+    for answers in (module._of_the_package, module._closure_key, module._imports):
+        answers.cache_clear()
     module._imported.clear()
 
 
@@ -70,6 +73,36 @@ def test_sources_that_no_kernel_comes_from_do_not_count(package: Path) -> None:
     with (package / "errors.py").open("a") as file:
         file.write("# one more line\n")
     assert key() == before
+
+
+@pytest.mark.parametrize(
+    ("source", "counts"),
+    [
+        ("numerics/kl.py", True),
+        ("policies/engines/indices/kl_index.py", True),
+        ("policies/factors/thompson.py", False),
+        ("policies/engines/unimodal.py", False),
+        ("problems/rank_one.py", False),
+    ],
+)
+def test_what_is_compiled_is_kept_under_a_hash_of_what_it_imports(package: Path, source: str, counts: bool) -> None:
+    modules = frozenset({"rankone.policies.advance", "rankone.policies.factors.kl_ucb"})
+    before = module._closure_key(modules)
+    with (package / source).open("a") as file:
+        file.write("# one more line\n")
+    forget()
+    assert (module._closure_key(modules) != before) == counts
+
+
+@pytest.mark.parametrize("policy", sorted(known_policies()))
+def test_every_kernel_of_a_policy_comes_from_a_file_in_its_hash(policy: str) -> None:
+    """Kernels are found by the class of a state: they must be in the state's module, or in one that it imports."""
+    home = known_policies()[policy].__module__
+    states = [each for each in vars(sys.modules[home]).values() if isinstance(each, type)]
+    kernels = {getattr(state, name) for state in states for name in dir(state) if name.startswith("_kernel_")}
+    files = set(map(str, module.files_behind(frozenset({home}))))
+    assert kernels
+    assert {inspect.getfile(getattr(kernel, "py_func", kernel)) for kernel in kernels} <= files
 
 
 @pytest.fixture

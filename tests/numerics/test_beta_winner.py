@@ -1,15 +1,15 @@
 """Who draws the largest Beta: the quadrature in compiled code against SciPy's incomplete Beta functions."""
 
+import numba
 import numpy as np
 import pytest
 
-from rankone.compiling.compiled import function
 from rankone.numerics.betas.beta_winner import GROUP_SIZE, compare, curves_of, win_chance
 from rankone.numerics.seeds import generator
 from tests.oracles.beta_maximum import win_probabilities
 
 
-@function
+@numba.njit
 def wins(table):
     curves = curves_of(table, table.shape[1])
     compare(table, table.shape[1], curves)

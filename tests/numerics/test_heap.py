@@ -1,13 +1,13 @@
 """The calendar gives records back in order."""
 
+import numba
 import numpy as np
 
-from rankone.compiling.compiled import function
 from rankone.numerics.seeds import generator
 from rankone.numerics.structures.heap import drop_first, enter_last
 
 
-@function
+@numba.njit
 def sorted_by_calendar(keys, out):
     records = np.empty((len(keys), 2), np.int64)
     for place in range(len(keys)):

@@ -55,6 +55,11 @@ def closure_key(*modules: str) -> str:
 
 @functools.cache
 def _closure_key(modules: frozenset[str]) -> str:
+    return str(_hashed(sorted(files_behind(modules))).hexdigest()[:16])
+
+
+def files_behind(modules: frozenset[str]) -> set[Path]:
+    """Return the files that modules of the package import, directly or not, from rooms that kernels come from."""
     found: set[Path] = set(_PACKAGE.glob("compiling/*.py"))
     waiting = {file for module in modules for file in _files_of(module)}
     while waiting:
@@ -62,7 +67,7 @@ def _closure_key(modules: frozenset[str]) -> str:
         if file not in found and file.relative_to(_PACKAGE).parts[0] in _ROOMS:
             found.add(file)
             waiting |= _imports(file)
-    return str(_hashed(sorted(found)).hexdigest()[:16])
+    return found
 
 
 @functools.cache
