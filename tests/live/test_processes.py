@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from rankone.compiling.tiers import tiered
 from rankone.errors import InputError, StorageError
 from rankone.live import Ask, Database, Experiment, Tell
 from rankone.live.commit import transactions, warm_up
@@ -263,6 +264,16 @@ def test_few_journals_are_read_at_once(sqlite_db, monkeypatch):
     assert met == []
 
 
+@pytest.fixture
+def compiled_first(monkeypatch):
+    """As for a user's own policy, or where RANKONE_COMPILE says so: decisions wait for the compiler."""
+    monkeypatch.setenv("RANKONE_COMPILE", "first")
+    tiered.cache_clear()
+    yield
+    tiered.cache_clear()
+
+
+@pytest.mark.usefixtures("compiled_first")
 def test_policies_are_compiled_outside_the_turn_and_only_once(sqlite_db, monkeypatch):
     turns, tried, carry_out = [], [], Transactions._carry_out
 
