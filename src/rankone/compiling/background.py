@@ -4,8 +4,6 @@ Of all processes that share a cache on disk one compiles at a time, so that many
 machine's memory; the others wait before they have loaded anything large.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle

@@ -8,8 +8,6 @@ What is found there is run. So directories and files count only if they belong t
 can write to them (`is_closed`), and all that is made here is made so, whatever the umask.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import stat

@@ -5,8 +5,6 @@ named after a hash of all files that the function's modules import, directly or 
 compiled in as well, so imports count whatever they import. Studies note the hash of all sources: `source_key`.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import re

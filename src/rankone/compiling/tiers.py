@@ -12,8 +12,6 @@ RANKONE_COMPILE=first compiles before anything runs, RANKONE_COMPILE=never compi
 is compiled first, too: another process may not find that module.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

@@ -1,7 +1,5 @@
 """log Gamma with the same bits in compiled code and in plain Python, whose `math.lgamma` is not the C library's."""
 
-from __future__ import annotations
-
 import ctypes
 import ctypes.util
 import math

@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import compiled, inlined, noalloc
+from rankone.compiling.compiled import inlined, noalloc
+from rankone.compiling.tiers import tiered
 from rankone.numerics.arrays import Ints
 
 NO_SLOT = NOBODY = -1
@@ -126,7 +127,7 @@ def with_room(table: HashTable, additions: int) -> HashTable:
     if size + additions <= len(table.first):
         return table
     larger = hash_table(size + additions)
-    compiled(_copy, __name__)(table, larger)
+    tiered(_copy, __name__)(table, larger, size=size)
     return larger
 
 
