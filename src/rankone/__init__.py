@@ -3,8 +3,6 @@
 Names are imported when they are first used, so that ``import rankone`` and ``rankone --help`` answer at once.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

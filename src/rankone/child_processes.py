@@ -4,8 +4,6 @@
 as this user. This variable keeps them from it, and the processes that they start, too.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterator

@@ -16,8 +16,6 @@
     └── MissingExtra          (also ImportError)      an optional dependency is not installed
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Any

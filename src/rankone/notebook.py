@@ -4,8 +4,6 @@ Plain Python: whoever is below charts and frames, the client's report included, 
 mapping of columns, or a frame of Polars.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from html import escape
 from typing import Any

@@ -1,7 +1,5 @@
 """Progress of what takes long: a function of your own, or a bar, in a terminal or in a notebook."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

@@ -5,8 +5,6 @@ There are two ways to register anything: a *kernel* is registered for a class of
 `Registry`. Nobody calls `add` but the base class or the decorator of what is registered: to write the file is enough.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import pkgutil

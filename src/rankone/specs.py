@@ -1,7 +1,5 @@
 """The small language people name things in, ``name:parameter=value,...``, the same for problems and policies."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import numbers

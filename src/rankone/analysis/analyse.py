@@ -1,7 +1,5 @@
 """From counts to an answer, whatever the counts come in."""
 
-from __future__ import annotations
-
 import functools
 import math
 import os

@@ -12,8 +12,6 @@ Experiments that were changed on the way (levels, policy, exclusions), or archiv
 counts had been fixed, and so are those of three factors and more, every two of them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ what it supposes. Where a slice of time is clearly uneven, as when a new version
 split was meant to change, and the sum over all slices says nothing.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What all pages have in common: their look, and the chart library Vega-Lite, taken out of the installed vl-convert."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.metadata
 from pathlib import Path

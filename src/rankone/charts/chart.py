@@ -1,7 +1,5 @@
 """A picture that saves itself: PNG, SVG and PDF for print, HTML that is interactive and works offline."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Mapping, Sequence

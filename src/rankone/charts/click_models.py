@@ -1,7 +1,5 @@
 """Fitted click models as in the paper's Figure 2a and 2b: sorted attraction, sorted examination, and its intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Factors and their levels, a row of panels each: how good a level is beside the best one, and who was shown when."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Heat maps: of ratios on a log scale, and of deviations from a fit, blue below it and orange above."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt

@@ -1,7 +1,5 @@
 """Regret against a parameter of problem, policy or feedback: a line for each policy, panels for the rest."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import altair as alt

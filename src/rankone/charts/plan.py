@@ -1,7 +1,5 @@
 """How long an experiment takes and what it loses meanwhile: a line for each way to run it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

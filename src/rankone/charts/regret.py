@@ -1,7 +1,5 @@
 """Regret: against time with its error band and the lower bound, of every run by itself, and between its two bounds."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

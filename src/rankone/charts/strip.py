@@ -1,7 +1,5 @@
 """A strip of moments side by side: who was shown how often since the last one, and what was believed at its end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import altair as alt

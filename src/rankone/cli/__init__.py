@@ -4,8 +4,6 @@
 Files import heavy parts inside the command's function, so that ``rankone --help`` answers at once.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import sys

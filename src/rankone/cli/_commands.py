@@ -1,7 +1,5 @@
 """Commands by name: a function under `command` in a file of this folder, or of a topic's, is one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 

@@ -1,7 +1,5 @@
 """Options that several commands read in the same way, and where their work is done: here, or on a Dask cluster."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib

@@ -1,7 +1,5 @@
 """Progress on standard error, so that standard output stays clean for results."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading

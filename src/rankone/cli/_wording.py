@@ -1,7 +1,5 @@
 """The library's messages in the words of the command: its argument `max_bad=0.5` is the option ``--max-bad 0.5``."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Collection

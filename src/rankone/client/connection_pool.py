@@ -5,8 +5,6 @@ and a half and three times the processor time of a request, one and seven packag
 for what may be sent twice would still be ours.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

@@ -4,8 +4,6 @@ The signature is an HMAC-SHA256 of the visitor's id. Its key is the SHA-256 of t
 `sign`: the service has it, as it keeps the hash of every secret, and whoever has the token can work it out.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 

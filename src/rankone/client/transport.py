@@ -4,8 +4,6 @@ What is sent again is decided here and not by a library: it depends on what the 
 `http.client` speaks the protocol is told, with figures, in `rankone.client.connection_pool`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import random

@@ -4,8 +4,6 @@ At each moment: which items were shown at which positions since the last one, ho
 and what the policy goes by (an index, a draw), where it says so (`rankone.kernels.policy.view`).
 """
 
-from __future__ import annotations
-
 import base64
 import math
 from dataclasses import dataclass

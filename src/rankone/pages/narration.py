@@ -1,7 +1,5 @@
 """The sentences of an explanation: one for each kind of frame, for any number of factors."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """How to make results again: the exact command and the exact Python, from what a directory says of itself."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ The run is played by the policy's own agent; what it believes is read off its st
 `rankone.kernels.policy`). Frames lie close together at the start, then ever further apart, and at every event.
 """
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from collections.abc import Callable, Sequence

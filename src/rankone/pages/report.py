@@ -1,7 +1,5 @@
 """A report to hand to a colleague: one HTML file with all that is needed to understand results and repeat them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

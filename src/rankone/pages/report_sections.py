@@ -1,7 +1,5 @@
 """What a report says of each kind of directory: studies, sweeps, arenas and reproduced figures."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -6,8 +6,6 @@ is judged in two readings of its confidence level: as printed (c = 3) and log n 
 On request the figure also tells what came after the paper: today's policies and the lower bound, on a log scale.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

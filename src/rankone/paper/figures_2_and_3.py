@@ -7,8 +7,6 @@ Queries 1 and 2 have the paper's size, mu and p_max; everything made from it is 
 paper played is not printed either, so every claim is judged at several.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

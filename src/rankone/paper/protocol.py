@@ -1,7 +1,5 @@
 """How results of papers are played again: how thoroughly, where finished runs are kept, and which policies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -15,8 +15,6 @@ of nine settings: sizes (p = 0.7, gap = 0.2), base rates of rows and columns (8 
 columns (8 x 8, p = 0.7).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -4,8 +4,6 @@ For the lemmas stages of Rank1ElimKL are played by its own kernels up to the mom
 confidence intervals are compared with the conditional means they should contain (event 1 of Lemma 2).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

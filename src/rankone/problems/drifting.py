@@ -1,7 +1,5 @@
 """Problems that change while they are played. Regret is against the best combination *at each moment*."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple

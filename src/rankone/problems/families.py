@@ -7,8 +7,6 @@ tests cross two elements, the logarithms of click rates vary by 0.19 (standard d
 0.14 between levels of the other, around rates near 1.3 %.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

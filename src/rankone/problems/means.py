@@ -6,8 +6,6 @@ nothing but clicks at the rate of that mean: a table of means is all there is to
 noise: clicks at rate m have variance m (1 - m), which no reward of the same mean exceeds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
 

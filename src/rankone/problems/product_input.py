@@ -1,7 +1,5 @@
 """What somebody says a product of factors is, checked: expected - got - do this."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

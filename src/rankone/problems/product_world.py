@@ -4,8 +4,6 @@ On the scale "product" parts are multiplied, on the others they are added: as th
 ("logit").
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, Literal, NamedTuple
 

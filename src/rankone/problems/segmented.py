@@ -4,8 +4,6 @@ The context of a decision is one number, that of the visitor's segment. A policy
 mixture; regret is against the best combination of the visitor's own segment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 

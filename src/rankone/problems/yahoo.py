@@ -10,8 +10,6 @@ Articles are rows. The first column has the published rates; each further one is
 the one before. There is no more of the data: rows beyond the last article repeat the articles at half their rates.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rankone.problems.drifting import Drifting

@@ -13,8 +13,6 @@ part, as large as a half, is like real tests of headlines and images: many click
   horizon that is played, also a quick or a stretched one; days are as long as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,8 +1,6 @@
 """Carrying out units of work: in this process, in local processes, or on any `concurrent.futures.Executor` (a Dask
 cluster)."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle

@@ -6,8 +6,6 @@ the batch in which it is due; it is told before the first decision after that. S
 ``size=1`` all say: at once.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import get_type_hints
 

@@ -1,7 +1,5 @@
 """Grids: texts with ``{names}`` in them, filled in with every combination of the names' values."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which policy suits what. The rules come from measurements: `docs/which-policy.md` has the tables behind each line."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rankone.clicks.models.base import ClickModel

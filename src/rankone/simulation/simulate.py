@@ -1,7 +1,5 @@
 """Studies: every policy on every problem, many runs, on any executor; finished runs are kept and never asked again."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import itertools

@@ -1,7 +1,5 @@
 """Results on disk: finished runs, a line of JSON each, appended as they finish; and what made them, beside them."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -14,8 +14,6 @@
     exponent = 1                                # what theory promises
 """
 
-from __future__ import annotations
-
 import importlib.resources
 import tomllib
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Who was shown when: a run of a study played once more, by the same random numbers, while what is shown is counted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Units of work, some runs of one policy on one problem each: what they do, and how long they should be."""
 
-from __future__ import annotations
-
 import platform
 import time
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What every click model must do, on a small log that the suite makes."""
 
-from __future__ import annotations
-
 import functools
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What every log format must do; its own example is what it has to read."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import gzip

@@ -4,8 +4,6 @@ A table is (rows, columns) for pairs and (items, positions) for lists; its shape
 a list every position is clicked for itself, with the rate of its item there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What every policy must do, whoever wrote it (the contract: `rankone.kernels.policy`)."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import functools

@@ -1,7 +1,5 @@
 """What every problem and its world must do (the contract: `rankone.kernels.world`), and every family of problems."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import itertools

@@ -1,7 +1,5 @@
 """What every kind of database must do that holds experiments, and what an experiment in it must do."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import tempfile

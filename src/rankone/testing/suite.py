@@ -1,7 +1,5 @@
 """What a suite is: a class whose methods `test_*` raise `ConformanceError` where a contract is not kept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,8 +1,6 @@
 """What the page shows of an experiment. Readers must not slow down writers: the newest state is copied in the writer's
 turn, everything else happens outside it, and a view is used again until it is a second old (longer for large ones)."""
 
-from __future__ import annotations
-
 import copy
 import math
 import threading

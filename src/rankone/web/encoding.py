@@ -1,7 +1,5 @@
 """JSON as the service writes it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

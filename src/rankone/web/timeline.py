@@ -5,8 +5,6 @@ up this program nor its writers meanwhile. Outcomes excluded later stay in the p
 archive when this begins is not in it.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A simulated audience: visitors who click by the probabilities of a problem, labelled as simulated in the journal."""
 
-from __future__ import annotations
-
 import dataclasses
 import threading
 import time

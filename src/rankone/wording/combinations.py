@@ -1,7 +1,5 @@
 """Combinations of levels in sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from rankone.wording.lists import listed, quoted

@@ -1,7 +1,5 @@
 """Lists of names in sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 _MOST_NAMED = 5

@@ -1,7 +1,5 @@
 """Numbers in sentences, with the figures that they deserve."""
 
-from __future__ import annotations
-
 import math
 
 _YEAR = 365.0  # days

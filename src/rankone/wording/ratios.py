@@ -1,7 +1,5 @@
 """Ratios, shares and their intervals in words. Plain Python: a client reads a report too."""
 
-from __future__ import annotations
-
 from rankone.wording.numbers import percent
 
 FEW_CLICKS, FEW_OUTCOMES = 10, 30  # with fewer of a level, it neither leads nor is compared

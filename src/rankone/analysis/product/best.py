@@ -21,8 +21,6 @@ best one, as fitted, is as many standard errors as its bound asks for, and some 
 little short: enough for all open comparisons together to be settled six times out of ten at least (Bonferroni).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from statistics import NormalDist

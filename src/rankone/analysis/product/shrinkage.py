@@ -8,8 +8,6 @@ as if nothing differed at all; so each variance also has a few pseudo-observatio
 public archive of headline tests: 0.2 for levels, 0.1 for what a combination adds.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rankone.clicks.counts.factor_counts import FactorCounts

@@ -1,7 +1,5 @@
 """Logged decisions as numbers: from a table of any origin and a target to `Logged`, with what had to be left out."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

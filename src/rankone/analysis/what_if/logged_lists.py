@@ -1,7 +1,5 @@
 """Logged lists as numbers: from a table with a row per position, and a target, to `LoggedLists`."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Logged decisions in the shape of the Open Bandit Pipeline's feedback dictionary (Saito et al. 2021)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

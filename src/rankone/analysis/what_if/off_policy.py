@@ -39,8 +39,6 @@ chi-squared test, in whose spread those averages have their part. It is made of 
 site, and of those alone that the target might have made, which tells of what is asked for.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable, Sequence

@@ -12,8 +12,6 @@ log (a parametric bootstrap; Efron, Tibshirani, "An introduction to the bootstra
 as one replay of a new log does, and the mean of several replays of one log spreads no more than one.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

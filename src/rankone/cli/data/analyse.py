@@ -1,7 +1,5 @@
 """``rankone analyse``: counts in, answer out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``rankone compare-models``: which click model predicts held-out clicks best."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import typer

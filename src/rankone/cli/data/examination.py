@@ -1,7 +1,5 @@
 """``rankone examination``: how often positions are looked at, which of them the data link, and what would fix it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import typer

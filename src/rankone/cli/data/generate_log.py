@@ -1,7 +1,5 @@
 """``rankone generate-log``: a Yandex-like click log with known truth."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

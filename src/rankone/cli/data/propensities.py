@@ -1,7 +1,5 @@
 """``rankone propensities``: weights that undo position bias when a ranker learns from clicks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``rankone create``: a new live experiment. Its options are the settings that are declared (`live/settings.py`)."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Mapping, Sequence

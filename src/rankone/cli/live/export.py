@@ -1,7 +1,5 @@
 """``rankone export``: all decisions of an experiment as a file."""
 
-from __future__ import annotations
-
 import io
 import sys
 from pathlib import Path

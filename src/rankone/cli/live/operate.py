@@ -1,7 +1,5 @@
 """``rankone stop``, ``resume``, ``forbid``, ``segments``, ``exclude``, ``void-open``: change a live experiment."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import typer

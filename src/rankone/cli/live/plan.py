@@ -1,7 +1,5 @@
 """``rankone plan``: how long an experiment will take, before it begins."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

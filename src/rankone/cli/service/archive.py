@@ -1,7 +1,5 @@
 """``rankone archive``: old decisions of a database to Parquet files, so that it does not grow for ever."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 from pathlib import Path

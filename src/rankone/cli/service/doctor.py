@@ -1,7 +1,5 @@
 """``rankone doctor`` and ``rankone migrate``: is everything in a database as it was written, and up to date?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import typer

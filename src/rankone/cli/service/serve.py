@@ -1,7 +1,5 @@
 """``rankone serve``: experiments over HTTP, and a page to watch them."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import sys

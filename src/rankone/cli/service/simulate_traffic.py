@@ -1,7 +1,5 @@
 """``rankone simulate-traffic``: a simulated audience against a running service."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

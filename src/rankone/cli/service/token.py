@@ -1,7 +1,5 @@
 """``rankone token``: make, list and revoke the tokens of a database."""
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

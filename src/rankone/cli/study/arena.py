@@ -1,7 +1,5 @@
 """``rankone arena``: judge policies on the named problems."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

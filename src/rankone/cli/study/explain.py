@@ -1,7 +1,5 @@
 """``rankone explain``: a run of a policy as a page to step through, and as a figure."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

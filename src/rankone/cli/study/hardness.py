@@ -1,7 +1,5 @@
 """``rankone hardness``: how hard a problem is, and the bounds on regret at a horizon."""
 
-from __future__ import annotations
-
 import typer
 
 from rankone.cli._commands import command

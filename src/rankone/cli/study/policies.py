@@ -1,7 +1,5 @@
 """``rankone policies``: what policies there are, their parameters and when to use each."""
 
-from __future__ import annotations
-
 from rankone.cli._commands import command
 from rankone.cli._options import JSON
 from rankone.cli._tables import show_facts

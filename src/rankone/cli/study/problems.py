@@ -1,7 +1,5 @@
 """``rankone problems``: the families of problems, with their parameters, and the files that hold problems."""
 
-from __future__ import annotations
-
 from rankone.cli._commands import command
 from rankone.cli._options import JSON
 from rankone.cli._tables import show_facts

@@ -1,7 +1,5 @@
 """``rankone report``: one HTML file about a directory of results, to hand to a colleague."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import typer

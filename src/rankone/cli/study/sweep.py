@@ -1,7 +1,5 @@
 """``rankone sweep``: regret against a parameter, over a grid written in a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import typer

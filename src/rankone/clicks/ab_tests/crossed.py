@@ -10,8 +10,6 @@ experiments in U.S. media", Scientific Data 8:195, 2021; CC BY 4.0. It has one r
 of a test saw. Its authors know of trouble with the randomisation of tests from 25 June 2013 to 10 January 2014.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence

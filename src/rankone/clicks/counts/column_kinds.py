@@ -3,8 +3,6 @@
 The one place that says so. Names are compared word by word, in the languages in which programs write exports.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

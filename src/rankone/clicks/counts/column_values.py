@@ -1,7 +1,5 @@
 """What a column of a table holds: counts, outcomes, days, measures; as numbers or as the texts people's files have."""
 
-from __future__ import annotations
-
 import re
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Counts as arrays, which models are fitted to, and result lists as matrices, on which they are judged."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from typing import Any

@@ -11,8 +11,6 @@ not read at all, is what the models of reading from the top (DCM, SDBN, DBN, CCM
 to know which items stood there together. Equal tails are counted.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

@@ -6,8 +6,6 @@ dispersion is that factor: 1 is binomial. Statistics are divided by it, and inte
 (quasi-likelihood: McCullagh and Nelder, "Generalized linear models", 2nd edition, section 4.5).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

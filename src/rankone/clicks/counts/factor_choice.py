@@ -4,8 +4,6 @@ Levels come again and again and are few. A column that says who came, when, or h
 together with others cannot be told apart from them. Each column that is left out is named with its reason.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

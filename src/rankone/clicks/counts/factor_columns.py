@@ -5,8 +5,6 @@ by comparing columns: clicks are never more than what was shown; which columns o
 `rankone.clicks.counts.factor_choice` tells.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple

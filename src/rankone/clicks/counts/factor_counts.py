@@ -1,7 +1,5 @@
 """Impressions and clicks of every combination of levels, of any number of factors: from any table or arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The rows of a table as levels and numbers; sums, and rows without a level, are left out, and that is said."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 Only the counts leave the engine; the rows stay where they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

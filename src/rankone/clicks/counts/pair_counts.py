@@ -1,7 +1,5 @@
 """Outcomes and clicks of every pair of two factors: from a query of a click log, from a file of counts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A file of counts or of impressions as a table: CSV (any usual separator), TSV, Parquet, JSON lines; plain or gzip."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

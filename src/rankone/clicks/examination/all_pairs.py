@@ -14,8 +14,6 @@ the variance of the clicks n p (1 - p) of a cell is estimated without bias by cl
 item's other cells say of this one.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import NamedTuple
 

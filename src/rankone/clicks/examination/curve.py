@@ -5,8 +5,6 @@ two positions compares them (`rankone.clicks.models.product`). So the positions 
 scale of its own.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from typing import Any

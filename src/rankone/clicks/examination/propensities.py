@@ -6,8 +6,6 @@ position's examination, clipped so that a few clicks far down do not rule the fi
 and both are said. Examination is known relative to the most examined position; a common factor changes no ranking.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

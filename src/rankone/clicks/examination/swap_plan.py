@@ -1,7 +1,5 @@
 """Which neighbours to swap, how often and for how long, to learn the examination curve within a stated loss."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence

@@ -14,8 +14,6 @@ clicks that may be lost a list. Whether that is long enough is checked with the 
 seen often but not for ever.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ for each item, or the items that were clicked, or their positions), or in a colu
 and clicked_1, clicked_2, ... Each list becomes rows of a long table, which are read as any other.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

@@ -4,8 +4,6 @@ The columns are item_id, position, click, propensity_score and user features. Th
 campaign, and the name of the file ("all", "men", "women") names it.
 """
 
-from __future__ import annotations
-
 from rankone.clicks.formats.table import Table
 from rankone.clicks.logs.delimited import first_names
 from rankone.clicks.logs.read_report import ReadReport

@@ -13,8 +13,6 @@ impressions::
     SessionID  Time  C  SERPID  URLID                                            a click
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

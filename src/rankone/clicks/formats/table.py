@@ -3,8 +3,6 @@
 A row is an impression, or, with a column of impressions, the counts of an item at a position (an aggregated log).
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 

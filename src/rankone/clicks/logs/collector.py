@@ -1,7 +1,5 @@
 """Where the readers deliver: counts, held-out lists, tallies, and the rows that could not be read."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from collections.abc import Callable

@@ -4,8 +4,6 @@ A block whose every line has the right number of fields is split by Polars; any 
 one line: quoted fields may hold separators and doubled quotes, but no line ends.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator
 

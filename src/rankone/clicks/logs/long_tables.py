@@ -1,7 +1,5 @@
 """Which column of a long table holds what, and what its values must be, in the same words for files and dataframes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from rankone.clicks.counts.counts import MOST_POSITIONS

@@ -1,7 +1,5 @@
 """What was read, what was set aside and why: the account that comes with every set of counts."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

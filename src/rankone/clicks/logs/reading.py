@@ -1,7 +1,5 @@
 """Reading a click log: which files, which format, how strictly, what to hold out; or its rows as they are."""
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import inspect

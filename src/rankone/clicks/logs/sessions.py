@@ -4,8 +4,6 @@ Rows of a session stand together in the log, so the lists of the current session
 finished when the next session begins. A click belongs to the latest list of its session that shows the item.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ A block ends at the end of a line. A line longer than the limit never enters mem
 `Oversized` record, so that the reader can set it aside like any other row it cannot read.
 """
 
-from __future__ import annotations
-
 import glob
 import os
 import zlib

@@ -12,8 +12,6 @@ The closed forms of the literature take every position below the last click for 
 wherever readers go on and find nothing.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

@@ -4,8 +4,6 @@ Craswell, Zoeter, Taylor, Ramsey, "An experimental comparison of click position-
 Maximum likelihood in closed form: attraction = clicks / impressions, over impressions without a click above.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

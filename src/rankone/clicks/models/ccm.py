@@ -5,8 +5,6 @@ goes on with probability alpha1, after a click with alpha2 (1 - a) + alpha3 a, a
 satisfies as often as it attracts.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

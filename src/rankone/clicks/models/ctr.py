@@ -1,7 +1,5 @@
 """The three CTR baselines (Chuklin, Markov, de Rijke 2015, section 3.1-3.2): global, by rank, by document."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import ClassVar
 

@@ -6,8 +6,6 @@ and after a click that did not satisfy, the user goes on with probability gamma,
 clicks that are the last of their list.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ Guo, Liu, Wang, "Efficient multiple-click models in web search" (WSDM 2009). In 
 the last of their list: too low, as some go on and find nothing.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

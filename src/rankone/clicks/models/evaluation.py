@@ -10,8 +10,6 @@ known much better than either. Of the models that are not clearly behind the bes
 difference) the one with the fewest parameters is chosen.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable
 from typing import Any

@@ -6,8 +6,6 @@ The likelihood is climbed directly (`rankone.clicks.models.fitting.climb`), or b
 climb takes about ten steps and knows how much is missing at most.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """Models whose click probability is attraction times examination: scale, likelihood, problems, intervals."""
 
-from __future__ import annotations
-
 import dataclasses
 from itertools import pairwise
 from typing import Any

@@ -14,8 +14,6 @@ The likelihood is concave in the attractions given the lines, and in each line g
 climbed in turns by Newton steps that are halved until they rise.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 

@@ -5,8 +5,6 @@ section 3: P(click | clicks above) = attraction * g[position, position of the cl
 position-based model is, with a place for every (position, click before); very long lists, by EM.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -8,8 +8,6 @@ factors and more the work is bounded: larger tables get fewer simulations, and t
 not tested, which is said.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import combinations

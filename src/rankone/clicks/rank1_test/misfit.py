@@ -22,8 +22,6 @@ handful of expected clicks per combination that is rough (`tests/clicks/test_mis
 inside).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from typing import Any

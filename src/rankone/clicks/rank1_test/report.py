@@ -1,7 +1,5 @@
 """What a check of the rank-1 assumption found: for reading, for programs, as a picture."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from typing import Any

@@ -13,8 +13,6 @@ again. Where clicks scatter more than binomially (`rankone.clicks.counts.dispers
 dispersion; an estimated one adds its own scatter to the simulated statistics.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

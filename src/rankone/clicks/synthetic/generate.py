@@ -7,8 +7,6 @@ redraws some of it in each index epoch, shows Plackett-Luce lists with weight ra
 item. Clicks follow the position-based model. Edge cases can be injected; how many is counted exactly.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import gzip

@@ -1,7 +1,5 @@
 """The compiled part of the log generator: draws sessions and writes their rows as bytes."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ A decision is a list of K different items of L, the first position first; what c
 position. Worlds differ in how visitors read: one file each beside this one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar

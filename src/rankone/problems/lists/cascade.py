@@ -8,8 +8,6 @@
   up, or a form whose steps all have to be taken.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple

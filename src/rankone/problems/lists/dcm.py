@@ -9,8 +9,6 @@ What counts is whether a visitor leaves satisfied, which nobody observes: after 
 read or not?
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple

@@ -4,8 +4,6 @@ clicked if the position is looked at and the item attracts, each for itself and 
 It is the rank-1 model of this package, shown K cells at a time: items are the rows, positions the columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 

@@ -5,8 +5,6 @@ What counts is the number of clicks. No formula gives the best list: with few li
 many the items are exchanged one by one, from the most attractive on, as long as that helps.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

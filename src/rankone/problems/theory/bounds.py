@@ -20,8 +20,6 @@
   decisions.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@ visitors have come: looking earlier would spoil its error. With a margin the bes
 other by more than its factor's part of the margin, in the same test of its rate times that part.
 """
 
-from __future__ import annotations
-
 import math
 from statistics import NormalDist
 

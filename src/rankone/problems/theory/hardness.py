@@ -3,8 +3,6 @@
 Of rows and columns there are the quantities of the paper's section 4 besides, and Theorem 1's bound.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

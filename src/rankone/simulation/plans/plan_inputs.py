@@ -1,7 +1,5 @@
 """What somebody may wish to plan: sizes, rates and goals, and what is wrong with them in words."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -10,8 +10,6 @@ are rare, visitors who would not even click on the best pair teach the evidence 
 for the others alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The service as an ASGI application: `create_app`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote

@@ -1,7 +1,5 @@
 """The limits of the service: one table, which the code obeys, the tests try and the documentation prints."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where the service listens: an address and a port, or a socket in the file system for a proxy on the same machine."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import socket

@@ -6,8 +6,6 @@ is not. Lines are gathered for a moment and written together: a line costs 2 us 
 and tell takes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import datetime
 import itertools

@@ -5,8 +5,6 @@ Its own counters take locks: to count a request in them costs 3.1 us (1.2 us whe
 here 0.4 us, thousands of times a second, for what is looked at every few seconds.
 """
 
-from __future__ import annotations
-
 import bisect
 import itertools
 import os

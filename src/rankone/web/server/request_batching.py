@@ -1,7 +1,5 @@
 """One experiment as the service holds it: requests that wait together go to the database as one batch."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import time

@@ -1,7 +1,5 @@
 """The service behind the routes: the database, the experiments it serves, who may come in, and what is counted."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools

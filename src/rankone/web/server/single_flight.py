@@ -1,7 +1,5 @@
 """Waiting for work: what costs much is made once for all who wait, and nobody waits for ever."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

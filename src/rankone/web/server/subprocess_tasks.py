@@ -4,8 +4,6 @@ What is to be done comes on standard input, as JSON: the address of a database m
 of a process can be seen by everybody.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -4,8 +4,6 @@ Each is a service of its own, with its own connections to the database; they sha
 killed ends, or it would hold the port for ever.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import multiprocessing

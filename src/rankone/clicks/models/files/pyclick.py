@@ -6,8 +6,6 @@ counts, so such a model predicts and makes problems, but has no intervals; as im
 denominators, which include PyClick's pseudo-counts. Which parameters there are says which model it is.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -11,8 +11,6 @@ A tilt adds a multiple of a linear function of (x, y) to the likelihood: its max
 (`rankone.clicks.models.fitting.profile`).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

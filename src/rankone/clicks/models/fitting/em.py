@@ -12,8 +12,6 @@ whatever the length of the log. The position-based model has one g per position,
 (position, click before): both are a *place* here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

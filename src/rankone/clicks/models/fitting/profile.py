@@ -8,8 +8,6 @@ whole stretch of it, and the end lies on that line. Venzon, Moolgavkar, "A metho
 confidence intervals" (1988).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

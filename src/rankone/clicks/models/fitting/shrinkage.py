@@ -8,8 +8,6 @@ the position-based model with the examination that was fitted, which is taken as
 of attractions; an item that is known more finely than the grid keeps what was fitted but for the pull of the prior.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from statistics import NormalDist
 from typing import NamedTuple

@@ -8,8 +8,6 @@ sign cannot be told from a user on it; so the log warns of a start without token
 where the service requires them, every request needs one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """The certificate of the service: it fits its key and is valid now, or the service does not start."""
 
-from __future__ import annotations
-
 import ssl
 import time
 from pathlib import Path

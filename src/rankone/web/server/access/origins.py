@@ -1,7 +1,5 @@
 """Pages of other web sites: those allowed may call the service from the browser (CORS), the others may not."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 

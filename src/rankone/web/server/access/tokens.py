@@ -4,8 +4,6 @@ A token is ``rk_<id>_<secret>``. The id finds it, the SHA-256 of the secret prov
 so a slow hash would add nothing); the secret itself is shown once and stored nowhere.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import secrets

@@ -5,8 +5,6 @@ whatever their size; the server waits for the rest for ever. So bytes, headers, 
 counted here, where they arrive. A request that comes in one piece, as nearly all do, costs a few additions.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import Any

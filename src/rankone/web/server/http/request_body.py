@@ -1,7 +1,5 @@
 """Bodies of requests: read up to a limit each, and to a limit all together, so that nobody can fill the memory."""
 
-from __future__ import annotations
-
 import asyncio
 
 from starlette.types import Message, Receive

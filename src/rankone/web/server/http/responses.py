@@ -1,7 +1,5 @@
 """Answers: JSON that nobody takes for something else or keeps, and files that are sent piece by piece."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from typing import BinaryIO

@@ -1,7 +1,5 @@
 """Asking and telling: the operations that a site calls all day."""
 
-from __future__ import annotations
-
 from starlette.responses import Response
 
 from rankone.live import Ask, Outcome, Tell, Void

@@ -1,7 +1,5 @@
 """Experiments: create, list, show, plan, stop, change and look at them."""
 
-from __future__ import annotations
-
 import tempfile
 from typing import Any, BinaryIO
 

@@ -1,7 +1,5 @@
 """The service itself: health, metrics, the OpenAPI document and the page."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ Browsers send a text from one site to another without asking first, which would 
 with the token in it: in a header it would not be such a request, and an address ends up in logs.
 """
 
-from __future__ import annotations
-
 import functools
 import gzip
 import hashlib

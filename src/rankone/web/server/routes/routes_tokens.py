@@ -1,7 +1,5 @@
 """Tokens over HTTP: list, make and revoke them. Nobody can give more than they have, nor for longer."""
 
-from __future__ import annotations
-
 import time
 from typing import TypeVar
 

@@ -3,8 +3,6 @@
 The fields of a class, their types and the comments beside them make the schema, so that nothing is said twice.
 """
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import functools

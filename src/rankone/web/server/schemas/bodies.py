@@ -1,7 +1,5 @@
 """What goes in: the bodies of requests. The OpenAPI document is made of these and of `answers.py`."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
