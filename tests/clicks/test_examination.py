@@ -13,7 +13,7 @@ import rankone
 from rankone import clicks
 from rankone.cli import build_app
 from rankone.clicks.counts.count_arrays import cells_of
-from rankone.clicks.examination.all_pairs import harvest
+from rankone.clicks.examination.intervention_harvesting import harvest
 from rankone.clicks.examination.swaps import HomeLists, as_links, cheapest_swaps, lists_needed, variances
 from rankone.clicks.models.fitting.intervals import places_information
 from rankone.errors import InputError

@@ -9,7 +9,7 @@ from benchmarks.late_clicks import WINDOW, Steps, send
 from rankone.compiling.compiled import compiled
 from rankone.evidence.levels import start_evidence, weigh
 from rankone.live.report.report_wording import TRAFFIC_ERROR
-from rankone.live.verdict.lateness import late_levels
+from rankone.live.verdict.unequal_lateness import late_levels
 
 from .helpers import at, saved, start
 from .visits import live

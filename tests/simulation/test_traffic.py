@@ -6,7 +6,7 @@ import pytest
 
 import rankone
 from rankone.errors import InputError
-from rankone.simulation.traffic import count_traffic, level_ratios
+from rankone.simulation.shown_counts import count_traffic, level_ratios
 
 PAGE = rankone.Product(
     {"headline": [0.9, 0.3], "image": [0.8, 0.3, 0.2], "button": [0.9, 0.2]},

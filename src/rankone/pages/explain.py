@@ -25,7 +25,7 @@ from rankone.pages.recording import MOST_LEVELS, Estimate, Frame, Recorder
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, Product, RankOne
 from rankone.problems.registry import as_problem, as_rank_one
-from rankone.simulation.traffic import level_ratios
+from rankone.simulation.shown_counts import level_ratios
 from rankone.specs import amount, as_seed, as_whole_number
 from rankone.writing import write_file
 

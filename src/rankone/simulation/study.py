@@ -206,7 +206,7 @@ class Study(Shown):
         >>> study.traffic().columns, study.traffic().height
         (['policy', 'factor', 'level', 'step', 'share'], 12)
         """
-        from rankone.simulation.traffic import traffic_table
+        from rankone.simulation.shown_counts import traffic_table
 
         if self.seed is None:
             raise InputError("the seed of the study", "none", "simulate it again")
@@ -219,7 +219,7 @@ class Study(Shown):
 
     def _factor_chart(self, problem: Problem) -> Chart:
         from rankone.charts.factors import factor_chart
-        from rankone.simulation.traffic import level_ratios
+        from rankone.simulation.shown_counts import level_ratios
 
         most = self.policies[:_MOST_DRAWN]
         title = problem.title

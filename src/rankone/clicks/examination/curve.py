@@ -14,7 +14,7 @@ import polars as pl
 
 from rankone.clicks.counts.count_arrays import cells_of
 from rankone.clicks.counts.counts import Counts, position_title
-from rankone.clicks.examination.all_pairs import harvest
+from rankone.clicks.examination.intervention_harvesting import harvest
 from rankone.clicks.models.base import per_position
 from rankone.clicks.models.fitting.intervals import GroupProfile, examination_ends, z_of
 from rankone.clicks.models.pbm import PBM
@@ -98,7 +98,7 @@ def examination_curve(counts: Counts, *, method: str = "likelihood", level: floa
         counts: what was shown and clicked.
         method: "likelihood" for the maximum likelihood of the position-based model, relative to the most examined
             position of each component, with profile intervals; "all-pairs" for intervention harvesting
-            (`rankone.clicks.examination.all_pairs`), relative to the first position of each component: it shows what
+            (`rankone.clicks.examination.intervention_harvesting`), relative to the first position of each component: it shows what
             each pair of positions says by itself (`links`).
         level: of the intervals.
 

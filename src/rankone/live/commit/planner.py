@@ -262,7 +262,7 @@ class Planner:
                 texts = texts._replace(note=json.dumps({"reward": request.reward}))
             if ended:
                 kind = Kind.LATE
-                if clicked:  # to be compared with those that came in time (`rankone.live.verdict.lateness`)
+                if clicked:  # to be compared with those that came in time (`rankone.live.verdict.unequal_lateness`)
                     texts = texts._replace(cross_chances=decision.cross)
             elif self._fold.settings.outcomes.window:
                 kind = Kind.HOLD

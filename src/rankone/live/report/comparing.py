@@ -15,7 +15,7 @@ from rankone.live.factors import margins
 from rankone.live.fold.fold import Fold
 from rankone.live.report.report import Shortfall
 from rankone.live.report.report_wording import TRAFFIC_ERROR
-from rankone.live.verdict.lateness import late_levels
+from rankone.live.verdict.unequal_lateness import late_levels
 from rankone.live.verdict.verdict import Verdict
 from rankone.numerics.arrays import Floats, Ints
 from rankone.wording.ratios import APART, BEATEN, UNLIKE
