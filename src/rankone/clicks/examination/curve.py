@@ -98,8 +98,8 @@ def examination_curve(counts: Counts, *, method: str = "likelihood", level: floa
         counts: what was shown and clicked.
         method: "likelihood" for the maximum likelihood of the position-based model, relative to the most examined
             position of each component, with profile intervals; "all-pairs" for intervention harvesting
-            (`rankone.clicks.examination.intervention_harvesting`), relative to the first position of each component: it shows what
-            each pair of positions says by itself (`links`).
+            (`rankone.clicks.examination.intervention_harvesting`), relative to the first position of each component: it
+            shows what each pair of positions says by itself (`links`).
         level: of the intervals.
 
     >>> counts = Counts(pl.DataFrame({"query": "q", "item": ["a", "a", "b"], "position": [1, 2, 3],

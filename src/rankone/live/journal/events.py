@@ -18,7 +18,7 @@ HOLD      its outcome came and waits for the end of the window (clicked)
 LEARN     the window ended, the held outcome was learned (clicked)
 EXPIRE    the window ended in silence: learned as no click (0)
 LATE      an outcome came after the window: recorded, not learned (clicked); a click repeats its decision's
-          `cross_chances`, to tell whether those of some level are late more often (`rankone.live.verdict.unequal_lateness`)
+          `cross_chances`, to tell whether those of some level are late more often (`live.verdict.unequal_lateness`)
 VOID      closed, nothing learned (0: never shown, says who asked; 1: for its age, to make room; 2: by void_open or
           exclude)
 STEER     from here on decisions are drawn with the probabilities in `note` (`rankone.evidence.steering`)
