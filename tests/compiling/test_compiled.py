@@ -31,7 +31,7 @@ def _fresh_answers() -> Iterator[None]:
 
 
 def forget() -> None:
-    for answers in (module._of_the_package, module._closure_key, module._imports):
+    for answers in (module._of_the_package, module._texts, module._closure_key, module._imports):
         answers.cache_clear()
     module._imported.clear()
 
@@ -79,7 +79,7 @@ def test_sources_that_no_kernel_comes_from_do_not_count(package: Path) -> None:
     ("source", "counts"),
     [
         ("numerics/kl.py", True),
-        ("policies/engines/indices/kl_index.py", True),
+        ("policies/engines/index_race.py", True),
         ("policies/factors/thompson.py", False),
         ("policies/engines/unimodal.py", False),
         ("problems/rank_one.py", False),
@@ -92,6 +92,26 @@ def test_what_is_compiled_is_kept_under_a_hash_of_what_it_imports(package: Path,
         file.write("# one more line\n")
     forget()
     assert (module._closure_key(modules) != before) == counts
+
+
+@pytest.mark.parametrize("module_of_entry", ["live.report.rates", "paper.theory", "pages.recording"])
+def test_an_entry_point_outside_the_rooms_of_kernels_counts_with_what_it_imports(module_of_entry: str) -> None:
+    files = {
+        file.relative_to(module._PACKAGE).as_posix()
+        for file in module.files_behind(frozenset({f"rankone.{module_of_entry}"}))
+    }
+    assert f"{module_of_entry.replace('.', '/')}.py" in files
+    assert any(file.startswith("numerics/") for file in files)
+
+
+def test_files_that_are_replaced_while_their_code_runs_do_not_count(package: Path) -> None:
+    before = module._closure_key(frozenset({"rankone.policies.factors.ucb1"}))
+    (package / "policies" / "factors" / "kl_ucb.py").write_text("x = 1\n")
+    other = module._closure_key(frozenset({"rankone.policies.factors.kl_ucb"}))
+    module._closure_key.cache_clear()
+    module._imports.cache_clear()
+    assert module._closure_key(frozenset({"rankone.policies.factors.ucb1"})) == before
+    assert module._closure_key(frozenset({"rankone.policies.factors.kl_ucb"})) == other
 
 
 @pytest.mark.parametrize("policy", sorted(known_policies()))

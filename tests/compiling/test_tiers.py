@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rankone.compiling import background as background_process
 from rankone.compiling import tiers
 from rankone.compiling.tiers import LONG, Tiered
 from rankone.errors import InputError
@@ -144,6 +146,80 @@ def test_nothing_is_started_where_nothing_can_be_kept(monkeypatch: pytest.Monkey
     monkeypatch.setattr(tiers, "can_keep", lambda: False)
     compiler.compile(new_function(), (), ())
     assert compiler._process is None
+
+
+def test_what_a_state_holds_is_restored_however_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKONE_COMPILE", "never")
+
+    def fail(state: Any) -> None:
+        state[0][0][0] = 1.0
+        raise ValueError("half a step")
+
+    fail.__module__ = "rankone.made_up"
+    inner = np.zeros(1)
+    with pytest.raises(ValueError, match="half a step"):
+        Tiered(fail)(((inner,),))
+    assert inner[0] == 0.0
+
+
+def test_without_a_compiler() -> None:
+    """NUMBA_DISABLE_JIT=1, for who looks for a mistake in a kernel."""
+    program = "import rankone; e = rankone.Experiment('x', 2, 2, db=None, seed=1); e.tell(e.ask(), True); e.report()"
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+class Lost:
+    """A process in the background that has ended before it had compiled anything."""
+
+    def poll(self) -> int:
+        return 1
+
+
+def test_a_request_that_is_lost_is_made_again_and_compiled_here_in_the_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RANKONE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(tiers, "_FIRST_LOOK", 0.0)
+    monkeypatch.setattr(tiers, "_LAST_LOOK", 0.0)
+    asked: list[Any] = []
+    monkeypatch.setattr(tiers._background, "compile", lambda *request: asked.append(request) or Lost())
+    run = Tiered(new_function())
+    for _ in range(tiers._TRIES):
+        run(np.array([0.5]))
+    assert (len(asked), codes(run)) == (tiers._TRIES, 0)
+    run(np.array([0.5]))
+    assert codes(run) == 1
+
+
+def test_the_background_reads_whole_requests_and_notices_the_end() -> None:
+    requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    source, sink = os.pipe()
+    os.write(sink, (3).to_bytes(8, "big") + b"abc" + (9).to_bytes(8, "big") + b"cut")
+    os.close(sink)
+    background_process.read_requests(source, requests)
+    os.close(source)
+    assert [requests.get(), requests.get()] == [b"abc", None]
+
+
+def test_a_stopped_compiler_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reads nothing, so its pipe is full in the end: it is given up."""
+    sleeping = [sys.executable, "-c", "import time; time.sleep(600)"]
+    started = subprocess.Popen(sleeping, stdin=subprocess.PIPE, bufsize=0)
+    assert started.stdin is not None
+    os.set_blocking(started.stdin.fileno(), False)
+    compiler = tiers._Background()
+    monkeypatch.setattr(compiler, "_process", started)
+    monkeypatch.setattr(tiers, "can_keep", lambda: True)
+    for _ in range(2_000):
+        compiler.compile(np.mean, ("rankone.made_up" * 9,), ())
+        if started.poll() is not None or compiler._process is not started:
+            break
+    assert started.wait(timeout=PATIENCE) != 0
+    started.stdin.close()
+    if compiler._process is not started and compiler._process is not None:
+        compiler._process.kill()
 
 
 def test_a_fork_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

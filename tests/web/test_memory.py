@@ -1,4 +1,4 @@
-"""Never out of memory: whatever is sent, the service stays below half a gigabyte and goes on answering."""
+"""Never out of memory: whatever is sent, the service stays below 400 MiB beside its libraries, and goes on answering."""
 
 import socket
 import sys
@@ -13,7 +13,7 @@ from rankone.web.server.serve import allow_files
 
 from .helpers import HOMEPAGE, Api, connected, copy_experiment, peak_mebibytes
 
-CAP = 512  # MiB
+CAP = 400  # MiB, beside the files of libraries, of which 100 to 180 MiB are mapped
 CREATE = Limits().create_body_bytes
 ASK = "/v1/experiments/homepage/ask"
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak memory of a process")

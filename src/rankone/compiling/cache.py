@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from numba.core import caching
+from numba.core import caching, types
 
 from rankone.compiling.folders import OTHERS_WRITE, cache_roots, is_closed, make_folder
 from rankone.compiling.turns import begin_saving, end_turn, take_turn
@@ -22,26 +22,29 @@ _MONTH = 30 * 86_400.0  # seconds
 _MOST_CACHES = 1_000  # folders: one for each policy and version of its sources
 
 
+_used: set[Path] = set()  # folders that this process has looked in
+
+
 class KernelCache(caching.NullCache):
     """Where Numba looks for one compiled function, and keeps it: in a folder `key` of each root.
 
     Args:
         entry: the function before it is compiled.
-        key: asked whenever types are new: the folder of its cache, a hash of all it is made from.
+        key: from the modules of the types that it is compiled for to the name of the folder, a hash of all it is made
+            from.
     """
 
     cache_path: Path | None = None  # root in which the function was found, or is kept
 
-    def __init__(self, entry: Callable[..., Any], key: Callable[[], str]) -> None:
-        self._entry, self._ask, self._key = entry, key, ""
+    def __init__(self, entry: Callable[..., Any], key: Callable[..., str]) -> None:
+        self._entry, self._key = entry, key
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the function compiled for these types; None if no root has it: then it is this process's turn."""
-        self._look_in(self._ask())
         result = self._find(sig, target_context)
         if result is None:
             what = f"{self._entry.__module__}.{self._entry.__qualname__} {spelled(sig)}"
-            if any(self._take_turn(root, what) for root in cache_roots(make=True)):
+            if any(self._take_turn(folder, what) for folder in self._folders(sig, make=True)):
                 result = self._find(sig, target_context)  # by whoever had the turn before
             if result is not None:
                 end_turn()
@@ -49,29 +52,35 @@ class KernelCache(caching.NullCache):
 
     def has(self, sig: Any, target_context: Any) -> bool:
         """Tell whether some root has the function compiled for these types; nobody waits for a turn."""
-        self._look_in(self._ask())
-        return any(self._at(root).has(sig, target_context) for root in cache_roots())
+        return any(_Files(self._entry, folder).has(sig, target_context) for folder in self._folders(sig))
 
-    def _take_turn(self, root: Path, what: str) -> bool:
-        folder = root / "kernels" / self._key
+    def _folders(self, sig: Any, make: bool = False) -> list[Path]:
+        """Return the folder of each root; the caches beside one that is new to this process are tidied."""
+        key = self._key(*sorted(set(_modules_of(sig))))
+        folders = [root / "kernels" / key for root in cache_roots(make)]
+        for folder in folders:
+            if folder not in _used:
+                _used.add(folder)
+                tidy(folder)
+        return folders
+
+    @staticmethod
+    def _take_turn(folder: Path, what: str) -> bool:
         with contextlib.suppress(OSError):  # read-only, or full
             make_folder(folder)
             return take_turn(folder, what)
         return False
 
-    def _look_in(self, key: str) -> None:
-        if key != self._key:
-            self._key = key
-            for root in cache_roots():
-                tidy(root / "kernels" / key)
-
     def _find(self, sig: Any, target_context: Any) -> Any:
-        for root in cache_roots():
+        for folder in self._folders(sig):
             with contextlib.suppress(Exception):  # a file that was cut short raises nearly anything
-                result = self._at(root).load_overload(sig, target_context)
+                files: Any = _Files(self._entry, folder)
+                result = files.load_overload(sig, target_context)
                 # Two processes that save at the same time may leave one's code under the other's types.
                 if result is not None and result.signature.args == sig:
-                    self.cache_path = root
+                    self.cache_path = folder.parents[1]
+                    with contextlib.suppress(OSError):  # of another user's
+                        os.utime(folder)
                     return result
         return None
 
@@ -79,9 +88,9 @@ class KernelCache(caching.NullCache):
         """Keep the function in the first root that takes it; the turn ends."""
         begin_saving()
         try:
-            for root in cache_roots(make=True):
+            for folder in self._folders(sig, make=True):
                 with contextlib.suppress(OSError):
-                    files = self._at(root)
+                    files: Any = _Files(self._entry, folder)
                     try:
                         files.save_overload(sig, cres)
                     except OSError:
@@ -89,13 +98,18 @@ class KernelCache(caching.NullCache):
                     except Exception:  # the index cannot be read: begin a new one
                         files.flush()
                         files.save_overload(sig, cres)
-                    self.cache_path = root
+                    self.cache_path = folder.parents[1]
                     return
         finally:
             end_turn()
 
-    def _at(self, root: Path) -> Any:
-        return _Files(self._entry, root / "kernels" / self._key)
+
+def _modules_of(sig: Any) -> Iterator[str]:
+    """Yield the modules of states and worlds: their kernels are compiled in."""
+    for kind in sig:
+        if isinstance(kind, (types.NamedTuple, types.NamedUniTuple)):
+            yield kind.instance_class.__module__
+            yield from _modules_of(kind)
 
 
 class _Files(caching.FunctionCache):

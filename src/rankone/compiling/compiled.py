@@ -57,8 +57,8 @@ def _release(kind: types.NumPyRandomGeneratorType, generator: Any, call: Any) ->
 class _Kernel(CPUDispatcher):
     """What compiled code compiles in, and Python runs as it is written."""
 
-    def __call__(self, *arguments: Any) -> Any:
-        return self.py_func(*arguments)
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self.py_func(*arguments, **named)
 
 
 def _kernel(python: Function, options: dict[str, Any]) -> Function:
@@ -129,12 +129,6 @@ def compiled(entry: Callable[..., Any], *modules: str) -> Callable[..., Any]:
         return function
     function._cache = KernelCache(entry, functools.partial(closure_key, entry.__module__, *modules))
     return function
-
-
-def is_kept(function: Any, *arguments: Any) -> bool:
-    """Tell whether the cache on disk has what a function of `compiled` runs for such arguments."""
-    types = tuple(function.typeof_pyval(argument) for argument in arguments)
-    return isinstance(function._cache, KernelCache) and function._cache.has(types, function.targetctx)
 
 
 def kept_in(function: Callable[..., Any]) -> Path | None:

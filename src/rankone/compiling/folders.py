@@ -54,8 +54,8 @@ def is_closed(path: Path) -> bool:
     """
     with contextlib.suppress(OSError):
         if hasattr(os, "geteuid"):
-            link, found = path.lstat(), path.stat()
-            return {link.st_uid, found.st_uid} <= {0, os.geteuid()} and not found.st_mode & OTHERS_WRITE
+            link, target = path.lstat(), path.stat()
+            return {link.st_uid, target.st_uid} <= {0, os.geteuid()} and not target.st_mode & OTHERS_WRITE
     return True
 
 
@@ -74,3 +74,8 @@ def can_keep() -> bool:
             tempfile.TemporaryFile(dir=root / "kernels").close()
             return True
     return False
+
+
+def has_kept() -> bool:
+    """Tell whether some root has anything that was compiled, though perhaps nothing can be added."""
+    return any(any((root / "kernels").glob("*/*.nbi")) for root in cache_roots())

@@ -33,13 +33,23 @@ def source_key(*modules: str) -> str:
 
 @functools.cache
 def _of_the_package() -> Any:
-    return _hashed(file for room in _ROOMS for file in sorted(_PACKAGE.glob(f"{room}/**/*.py")))
+    return _hashed(file for file in sorted(_texts()) if _room(file) in _ROOMS)
+
+
+@functools.cache
+def _texts() -> dict[Path, bytes]:
+    """Read all files of the package, once: they may be replaced while their old code runs."""
+    return {file: file.read_bytes() for file in _PACKAGE.rglob("*.py")}
+
+
+def _room(file: Path) -> str:
+    return file.relative_to(_PACKAGE).parts[0]
 
 
 def _hashed(files: Iterable[Path]) -> Any:
     digest = hashlib.sha256(numba.__version__.encode())
     for file in files:
-        digest.update(file.read_bytes())
+        digest.update(_texts()[file])
     return digest
 
 
@@ -57,22 +67,22 @@ def _closure_key(modules: frozenset[str]) -> str:
 
 
 def files_behind(modules: frozenset[str]) -> set[Path]:
-    """Return the files that modules of the package import, directly or not, from rooms that kernels come from."""
-    found: set[Path] = set(_PACKAGE.glob("compiling/*.py"))
-    waiting = {file for module in modules for file in _files_of(module)}
+    """Return the files of modules of the package, and what they import, directly or not, from kernels' rooms."""
+    first = {file for module in modules for file in _files_of(module)}
+    result, waiting = {file for file in _texts() if _room(file) == "compiling"}, set(first)
     while waiting:
         file = waiting.pop()
-        if file not in found and file.relative_to(_PACKAGE).parts[0] in _ROOMS:
-            found.add(file)
+        if file not in result and (file in first or _room(file) in _ROOMS):
+            result.add(file)
             waiting |= _imports(file)
-    return found
+    return result
 
 
 @functools.cache
 def _imports(file: Path) -> set[Path]:
     """Return the files of the package that a file imports at its top, where kernels find what they use."""
     names: set[str] = set()
-    for package, listed, module in _IMPORT.findall(file.read_text(encoding="utf-8")):
+    for package, listed, module in _IMPORT.findall(_texts()[file].decode()):
         names.add(package or module)
         names.update(f"{package}.{name}" for name in re.findall(r"\w+", listed))
     return {path for name in names for path in _files_of(name)}
@@ -83,7 +93,7 @@ def _files_of(module: str) -> list[Path]:
     first, *parts = module.split(".")
     path = _PACKAGE.joinpath(*parts)
     files = (path.with_suffix(".py"), path / "__init__.py") if first == "rankone" and parts else ()
-    return [file for file in files if file.is_file()]
+    return [file for file in files if file in _texts()]
 
 
 _imported: dict[str, tuple[Any, bytes]] = {}  # of a user's module: its import, and the source that was read then
@@ -100,21 +110,21 @@ def _as_imported(module: str) -> bytes:
 
 def _users_modules(module: str) -> list[str]:
     """Return a module of the user's, and those beside it that it takes something from, kernels perhaps: by file."""
-    found: dict[str, Path] = {}
+    result: dict[str, Path] = {}
     waiting = [module]
     while waiting:
         name = waiting.pop()
         file = _users_file(name)
-        if name in found or file is None or (found and not _belong_together(module, found[module], name, file)):
+        if name in result or file is None or (result and not _belong_together(module, result[module], name, file)):
             continue
-        found[name] = file
+        result[name] = file
         for value in list(vars(sys.modules[name]).values()):
             registered = list(vars(value).values()) if isinstance(value, type) else []  # kernels are kept on classes
             for thing in (value, *registered):
                 other = thing.__name__ if isinstance(thing, ModuleType) else getattr(thing, "__module__", None)
                 if isinstance(other, str):
                     waiting.append(other)
-    return sorted(found, key=lambda name: found[name])
+    return sorted(result, key=lambda name: result[name])
 
 
 def _belong_together(module: str, file: Path, other: str, others_file: Path) -> bool:

@@ -1,15 +1,15 @@
 """Nobody waits for the compiler: what is not compiled yet runs as plain Python, and another process compiles it.
 
-Kernels are plain functions that give the same bits compiled or not, so a live experiment can change from one to the
-other between two decisions. A call of `tiered` runs
+Kernels are plain functions that give the same bits compiled or not (tested on x86-64), so a live experiment can change
+from one to the other between two decisions. A call of `tiered` runs
 
 * compiled code that this process has, or that is on disk;
-* else, where it is long (`size` events or more than `LONG`), code that it compiles first, and says so;
+* else, if it is about more than `LONG` events, code that it compiles first, and says so;
 * else plain Python. A process in the background then compiles it (`rankone.compiling.background`), and a later call
   finds it on disk.
 
-RANKONE_COMPILE=first compiles before anything runs, RANKONE_COMPILE=never compiles nothing. Code of a user's own module
-is compiled first, too: another process may not find that module.
+RANKONE_COMPILE=first compiles before anything runs; with RANKONE_COMPILE=never live experiments and agents run as plain
+Python throughout. Code of a user's own module is compiled first: another process may not find that module.
 """
 
 import contextlib
@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,10 +36,11 @@ from rankone.errors import InputError
 LONG = 2_000  # events: about as long in plain Python as a first compile takes
 _FIRST_LOOK, _LAST_LOOK = 0.25, 4.0  # seconds between looks for what is compiled by now: twice as long after each
 _SAID_AFTER = 1.0  # seconds of compiling
+_TRIES = 3  # requests that the background may lose
 _CHOICES = ("auto", "first", "never")
 
 
-def _chosen() -> str:
+def chosen() -> str:
     """Return what RANKONE_COMPILE says."""
     choice = os.environ.get("RANKONE_COMPILE", "") or _CHOICES[0]
     if choice not in _CHOICES:
@@ -51,10 +53,11 @@ class _Missing(Exception):
 
 
 class _Waiting(threading.local):
-    """Whether this thread would rather run plain Python than wait for the compiler."""
+    """What this thread does about code that is not compiled."""
 
-    refused = False
-    first = False  # compile before anything runs, whatever RANKONE_COMPILE says
+    refused = False  # it does not wait for the compiler
+    first = False  # it compiles before anything runs, whatever RANKONE_COMPILE says
+    looking: list[str] | None = None  # it notes what is not on disk, and runs all as plain Python
 
 
 _waiting = _Waiting()
@@ -82,9 +85,10 @@ class Tiered:
         self._entry, self._modules = entry, modules
         self._compiled: Any = compiled(entry, *modules)
         own = all(module.startswith("rankone.") for module in (entry.__module__, *modules))
-        kept = isinstance(getattr(self._compiled, "_cache", None), KernelCache)  # not with NUMBA_DISABLE_JIT=1
-        self._choice = _chosen() if own and kept else "first"
-        self._looks: dict[Any, tuple[float, float]] = {}  # by types without code: when to look next, the last pause
+        dispatches = isinstance(self._compiled, CPUDispatcher)  # not with NUMBA_DISABLE_JIT=1
+        kept = dispatches and isinstance(getattr(self._compiled, "_cache", None), KernelCache)
+        self._choice = chosen() if own and kept else "first"
+        self._looks: dict[Any, _Look] = {}  # by types without code
         if self._choice != "first":
             self._compiled.__class__ = _Entry
 
@@ -95,6 +99,8 @@ class Tiered:
 
     def __call__(self, *arguments: Any, size: int = 1) -> Any:
         """Run it; `size` is about how many events that are."""
+        if _waiting.looking is not None:
+            return self._look(arguments, _waiting.looking)
         if self.waits or _waiting.first:
             return self._compiled(*arguments)
         _waiting.refused = True
@@ -104,37 +110,69 @@ class Tiered:
             (types,) = missing.args
         finally:
             _waiting.refused = False
-        if self._choice == "auto" and self._on_disk(types, ask=size <= LONG):
-            return self._compiled(*arguments)
-        if self._choice == "never" or size <= LONG:
+        if self._choice == "never" or (not self._can_load(types, size) and size <= LONG):
             return self._run_plain(arguments)
-        with _said(f"compiling {self._entry.__name__} ..."):
+        return self._compile_now(arguments)
+
+    def _compile_now(self, arguments: tuple[Any, ...]) -> Any:
+        with _said("rankone: compiling, once for this policy on this machine ...\n"):
             return self._compiled(*arguments)
 
-    def _on_disk(self, types: Any, ask: bool) -> bool:
-        """Look, now and then, whether the code is on disk; the first time that it is not, `ask` for it."""
+    def _can_load(self, types: Any, size: int) -> bool:
+        """Look, now and then, whether the code is on disk; as long as it is not, see to it that it is compiled.
+
+        True also where the background has lost the request three times: whoever asked compiles, and sees why.
+        """
         now = time.monotonic()
-        due, pause = self._looks.get(types, (now, 0.0))
-        if now < due:
+        look = self._looks.setdefault(types, _Look())
+        if now < look.due:
             return False
         if self._compiled._cache.has(types, self._compiled.targetctx):
             return True
-        if ask and pause == 0.0:
-            _background.compile(self._entry, self._modules, types)
-        pause = min(_LAST_LOOK, max(2.0 * pause, _FIRST_LOOK))
-        self._looks[types] = now + pause, pause
+        look.pause = min(_LAST_LOOK, max(2.0 * look.pause, _FIRST_LOOK))
+        look.due = now + look.pause
+        if size > LONG or not look.lost:
+            return False
+        look.asked += 1
+        if look.asked > _TRIES:
+            return True
+        look.process = _background.compile(self._entry, self._modules, types)
         return False
+
+    def _look(self, arguments: tuple[Any, ...], missing: list[str]) -> Any:
+        if self._choice == "auto":
+            types = tuple(map(self._compiled.typeof_pyval, arguments))
+            if not self._compiled._cache.has(types, self._compiled.targetctx):
+                missing.append(self._entry.__name__)
+        with np.errstate(all="ignore"):
+            return self._entry(*arguments)
 
     def _run_plain(self, arguments: tuple[Any, ...]) -> Any:
         before = _Before(arguments)
         try:
             with np.errstate(all="ignore"):
                 return self._entry(*arguments)
-        except Exception:  # Python is stricter than compiled code, which divides by zero as NumPy does
-            if self._choice == "never":
-                raise
+        except BaseException as error:  # an interrupt must not leave half a step
             before.restore()
-        return self._compiled(*arguments)
+            if self._choice == "never" or not isinstance(error, Exception):
+                raise
+        # Python is stricter than compiled code, which divides by zero as NumPy does.
+        return self._compile_now(arguments)
+
+
+class _Look:
+    """What is known of code that was not on disk."""
+
+    due = pause = 0.0  # when to look next, and how long after the last look
+    asked = 0  # how often the background was asked to compile it
+    process: Any = None  # that was asked last
+
+    @property
+    def lost(self) -> bool:
+        """Whether nobody compiles it now."""
+        if self.asked == 0:
+            return True
+        return self.process is not None and self.process.poll() is not None
 
 
 @contextlib.contextmanager
@@ -147,13 +185,25 @@ def compiling_first() -> Iterator[None]:
         _waiting.first = before
 
 
+@contextlib.contextmanager
+def looking() -> Iterator[list[str]]:
+    """Run everything as plain Python; the list then names what is not on disk."""
+    missing: list[str] = []
+    _waiting.looking = missing
+    try:
+        yield missing
+    finally:
+        _waiting.looking = None
+
+
 class _Before:
     """What arguments were, to have them back."""
 
     def __init__(self, arguments: tuple[Any, ...]) -> None:
-        parts = [part for each in arguments for part in (each if isinstance(each, tuple) else (each,))]
-        self._arrays = [(array, array.copy()) for array in parts if isinstance(array, np.ndarray)]
-        self._rngs = [(rng, rng.bit_generator.state) for rng in parts if isinstance(rng, np.random.Generator)]
+        parts = list(_parts(arguments))
+        arrays = [part for part in parts if isinstance(part, np.ndarray) and part.flags.writeable]
+        self._arrays = [(array, array.copy()) for array in arrays]
+        self._rngs = [(part, part.bit_generator.state) for part in parts if isinstance(part, np.random.Generator)]
 
     def restore(self) -> None:
         """Put everything back."""
@@ -163,16 +213,25 @@ class _Before:
             rng.bit_generator.state = state
 
 
+def _parts(value: Any) -> Iterator[Any]:
+    """Yield what a tuple holds, however deep."""
+    if isinstance(value, tuple):
+        for part in value:
+            yield from _parts(part)
+    else:
+        yield value
+
+
 @functools.cache
 def tiered(entry: Callable[..., Any], *modules: str) -> Tiered:
-    """Return `entry`, for the policies and worlds of these modules, as compiled as it is by now."""
+    """Return an entry point, for the policies and worlds of these modules, that need not be compiled to run."""
     return Tiered(entry, *modules)
 
 
 @contextlib.contextmanager
-def _said(sentence: str) -> Iterator[None]:
+def _said(line: str) -> Iterator[None]:
     """Say what takes long, once it does."""
-    late = threading.Timer(_SAID_AFTER, sys.stderr.write, [f"rankone: {sentence}\n"])
+    late = threading.Timer(_SAID_AFTER, lambda: sys.stderr and sys.stderr.write(line))
     late.daemon = True
     late.start()
     try:
@@ -188,37 +247,46 @@ class _Background:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def compile(self, entry: Callable[..., Any], modules: tuple[str, ...], types: Any) -> None:
-        """Have a function compiled for these types; nobody waits for it, or hears of it."""
-        with self._lock, contextlib.suppress(OSError):
-            if not can_keep():
-                return
+    def compile(self, entry: Callable[..., Any], modules: tuple[str, ...], types: Any) -> Any:
+        """Have a function compiled for these types; return the process that was asked, or None. It never waits."""
+        with self._lock, contextlib.suppress(Exception):
+            if not can_keep() or not sys.executable or getattr(sys, "frozen", False):
+                return None
             request = pickle.dumps((entry, modules, types))
-            for _ in range(2):  # the process may end just now: then another one gets the request
-                if self._process is None or self._process.poll() is not None:
-                    self._process = self._started()
-                with contextlib.suppress(BrokenPipeError):
-                    assert self._process.stdin is not None
-                    self._process.stdin.write(len(request).to_bytes(8, "big") + request)
-                    self._process.stdin.flush()
-                    return
-                self._process = None
+            if self._process is None or self._process.poll() is not None:
+                self._process = self._started()
+            message = len(request).to_bytes(8, "big") + request
+            assert self._process.stdin is not None
+            try:
+                if self._process.stdin.write(message) == len(message):
+                    return self._process
+            except OSError:  # it has just ended
+                pass
+            self._process.kill()  # stopped, or cut off in the middle of a request
+            return self._process
+        return None
 
     @staticmethod
     def _started() -> subprocess.Popen[bytes]:
         """Start the process in a session of its own: Ctrl-C, or the end of this one, does not end it."""
-        return subprocess.Popen(  # our own program
+        paths = str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")  # it is to find this very package
+        own = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "RANKONE_COMPILE": "first"}
+        process = subprocess.Popen(
             [sys.executable, "-m", "rankone.compiling.background"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            bufsize=0,
             start_new_session=True,
-            env={**os.environ, **SAFE_PATH},
+            env={**os.environ, **SAFE_PATH, **own},
         )
+        if process.stdin is not None and sys.platform != "win32":
+            os.set_blocking(process.stdin.fileno(), False)
+        return process
 
     def forget(self) -> None:
         """In a process that was forked: the other one is the parent's."""
-        self.__init__()  # type: ignore[misc]
+        self._lock, self._process = threading.Lock(), None
 
 
 _background = _Background()

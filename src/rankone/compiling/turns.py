@@ -28,13 +28,12 @@ def take_turn(folder: Path, what: str) -> bool:
         return False
     with contextlib.suppress(OSError):  # read-only, full, or on a file system without locks
         _file = (folder / "turns").open("ab")
-        wait_for(_file, 1 + int.from_bytes(hashlib.sha256(what.encode()).digest()[:6]))
+        _wait_for(_file, 1 + int.from_bytes(hashlib.sha256(what.encode()).digest()[:6]))
         return True
     return False
 
 
-def wait_for(file: IO[bytes], byte: int) -> None:
-    """Wait, but not for ever, until no other process has a byte of a file; then this one has it."""
+def _wait_for(file: IO[bytes], byte: int) -> None:
     end = time.monotonic() + _PATIENCE
     while not _locked(file, byte) and time.monotonic() < end:
         time.sleep(_PAUSE)
@@ -52,7 +51,7 @@ def begin_saving() -> None:
     """Wait until no other process writes the index of what is kept, until the turn ends."""
     if _file is not None:
         with contextlib.suppress(OSError):
-            wait_for(_file, _SAVING)
+            _wait_for(_file, _SAVING)
 
 
 def end_turn() -> None:

@@ -1,5 +1,6 @@
 """log Gamma with the same bits in compiled code and in plain Python, whose `math.lgamma` is not the C library's."""
 
+import contextlib
 import ctypes
 import ctypes.util
 import math
@@ -9,8 +10,10 @@ from numba.extending import overload
 
 from rankone.compiling.compiled import STEP
 
-_lgamma: Any = ctypes.CDLL(ctypes.util.find_library("m") or None).lgamma
-_lgamma.restype, _lgamma.argtypes = ctypes.c_double, [ctypes.c_double]
+_lgamma: Any = math.lgamma  # where the C library cannot be found, the last bits may differ
+with contextlib.suppress(OSError, TypeError, AttributeError):
+    _lgamma = ctypes.CDLL(ctypes.util.find_library("m") or None).lgamma
+    _lgamma.restype, _lgamma.argtypes = ctypes.c_double, [ctypes.c_double]
 
 
 def log_gamma(x: float) -> float:

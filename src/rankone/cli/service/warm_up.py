@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 def warm_up(policy: list[str] = policy_option([], "A policy to compile; repeatable. Default: all.")) -> None:
     """Compile the policies for this machine: after installing, or while an image is built. What is compiled is kept."""
     from rankone.compiling.compiled import kept_in
-    from rankone.compiling.folders import can_keep
+    from rankone.compiling.folders import can_keep, has_kept
     from rankone.compiling.tiers import compiling_first
     from rankone.kernels.decision import same_kind
     from rankone.live.commit.warm_up import warm_up as compile_live
     from rankone.policies import as_policy, known_policies
 
     chosen = [as_policy(name) for name in policy or sorted(known_policies())]
-    if not can_keep():
+    if not can_keep() and not has_kept():
         raise _nowhere()
     print("rankone: each takes some seconds, unless it was compiled here before", file=sys.stderr)
     places: dict[Path | None, None] = {}

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from rankone.child_processes import SAFE_PATH
-from rankone.compiling.compiled import compile_errors_explained, compiled, is_kept
+from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.compiling.folders import can_keep
-from rankone.compiling.tiers import compiling_first, tiered
+from rankone.compiling.tiers import compiling_first, looking, tiered
 from rankone.evidence.steering import start_steering
 from rankone.kernels.decision import Layout
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
@@ -122,13 +122,17 @@ def _with_default(used: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 def _is_kept(label: str, n_factors: int) -> bool:
-    """Tell whether the cache on disk has a policy's code; or there is none that another process could compile."""
+    """Tell whether the cache on disk has what an experiment runs; or another process could not compile it."""
     policy = policy_of(label)
     module = type(policy).__module__
     if isinstance(policy, UnknownPolicy) or not module.startswith("rankone."):
         return True
     step = _small_step(policy, n_factors)
-    return step is None or is_kept(compiled(advance, module), *step)
+    with looking() as missing:
+        if step is not None:
+            tiered(advance, module)(*step)
+        _weigh_once(n_factors)
+    return not missing
 
 
 def _small_step(policy: Policy, n_factors: int) -> tuple[Any, ...] | None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rankone.compiling.tiers import chosen
 from rankone.errors import InputError, MissingExtra, StorageError
 from rankone.live import Database
 from rankone.live.commit.warm_up import compile_apart, warm_up_all
@@ -50,6 +51,8 @@ def check_public(db: str | Path, host: str) -> None:
 
 def compile_ahead(db: str | Path, say: Callable[[str], None]) -> None:
     """Compile for the experiments of a database before the service says that it is ready, or visitors wait for it."""
+    if chosen() == "never":
+        return
     known: set[tuple[str, int]] = set()
     with contextlib.suppress(StorageError), Database(db, read_only=True) as database:  # a new one, or one that is away
         known = database.policies()

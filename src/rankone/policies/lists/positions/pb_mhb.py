@@ -87,7 +87,8 @@ def _step(value: float, width: float, rng: Any) -> float:
     while True:
         if width > 0.5:  # most of a wide one would be thrown away
             result = rng.random()
-            if rng.random() < math.exp(-0.5 * ((result - value) / width) ** 2):
+            away = (result - value) / width
+            if rng.random() < math.exp(-0.5 * (away * away)):
                 return result
         else:
             result = value + width * math.sqrt(-2.0 * math.log(1.0 - rng.random())) * math.cos(
