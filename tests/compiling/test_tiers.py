@@ -31,7 +31,7 @@ def new_function() -> Any:
             values[index] = kl_upper(values[index], 0.1)
         return 1.0 / values[0]
 
-    fill.__module__ = "rankone.made_up"
+    fill.__module__ = "rankone.numerics.kl"
     return fill
 
 
@@ -68,7 +68,7 @@ def test_what_python_refuses_runs_compiled_on_what_it_was_given(asked: list[Any]
         values[0] += 1.0
         return 1.0 / by  # by zero: an error in Python, infinite in compiled code
 
-    divide.__module__ = "rankone.made_up"
+    divide.__module__ = "rankone.numerics.kl"
     values = np.zeros(1)
     assert Tiered(divide)(values, 0.0) == np.inf
     assert values[0] == 1.0
@@ -155,7 +155,7 @@ def test_what_a_state_holds_is_restored_however_deep(monkeypatch: pytest.MonkeyP
         state[0][0][0] = 1.0
         raise ValueError("half a step")
 
-    fail.__module__ = "rankone.made_up"
+    fail.__module__ = "rankone.numerics.kl"
     inner = np.zeros(1)
     with pytest.raises(ValueError, match="half a step"):
         Tiered(fail)(((inner,),))
@@ -213,7 +213,7 @@ def test_a_stopped_compiler_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(compiler, "_process", started)
     monkeypatch.setattr(tiers, "can_keep", lambda: True)
     for _ in range(2_000):
-        compiler.compile(np.mean, ("rankone.made_up" * 9,), ())
+        compiler.compile(np.mean, ("rankone" * 20,), ())
         if started.poll() is not None or compiler._process is not started:
             break
     assert started.wait(timeout=PATIENCE) != 0
