@@ -18,6 +18,7 @@ from rankone.compiling.compiled import compiled
 from rankone.compiling.dispatch import dispatched
 from rankone.compiling.sources import source_key
 from rankone.policies import known_policies
+from tests.own_policies import own_policies
 
 
 @pytest.fixture(autouse=True)
@@ -114,7 +115,7 @@ def test_files_that_are_replaced_while_their_code_runs_do_not_count(package: Pat
     assert module._closure_key(frozenset({"rankone.policies.factors.kl_ucb"})) == other
 
 
-@pytest.mark.parametrize("policy", sorted(known_policies()))
+@pytest.mark.parametrize("policy", own_policies("all"))
 def test_every_kernel_of_a_policy_comes_from_a_file_in_its_hash(policy: str) -> None:
     """Kernels are found by the class of a state: they must be in the state's module, or in one that it imports."""
     home = known_policies()[policy].__module__

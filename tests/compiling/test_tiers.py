@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -217,13 +218,14 @@ def test_a_stopped_compiler_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch
         if started.poll() is not None or compiler._process is not started:
             break
     assert started.wait(timeout=PATIENCE) != 0
-    started.stdin.close()
     if compiler._process is not started and compiler._process is not None:
         compiler._process.kill()
+    compiler.forget()
+    started.stdin.close()
 
 
 def test_a_fork_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiers._background, "_process", object())
+    monkeypatch.setattr(tiers._background, "_process", SimpleNamespace(stdin=None))
     child = os.fork()
     if child == 0:
         os._exit(0 if tiers._background._process is None else 1)

@@ -79,7 +79,7 @@ def test_a_segment_that_is_not_declared_is_no_fault():
         assert experiment.report().faults == 0
 
 
-def no_numbers(evidence, *others):
+def no_numbers(evidence, *others, size):
     evidence.logs[:] = evidence.now[:] = np.nan
 
 
@@ -88,8 +88,8 @@ def refuses(*given, **keywords):
 
 
 def break_weighing(monkeypatch, fault=refuses):
-    real, weigh = weighed_outcomes.compiled, weighed_outcomes.weigh
-    monkeypatch.setattr(weighed_outcomes, "compiled", lambda *what: fault if what[0] is weigh else real(*what))
+    real, weigh = weighed_outcomes.tiered, weighed_outcomes.weigh
+    monkeypatch.setattr(weighed_outcomes, "tiered", lambda *what: fault if what[0] is weigh else real(*what))
 
 
 @pytest.mark.parametrize("fault", [refuses, no_numbers])

@@ -200,7 +200,7 @@ def test_a_new_experiment_may_have_any_number_of_factors(closed, open_page, opti
 
     for _ in range(18):
         new.get_by_role("button", name="One factor more").click()
-    assert new.get_by_role("button", name="One factor more").is_hidden()  # no experiment has more than 20
+    new.get_by_role("button", name="One factor more").wait_for(state="hidden")  # no experiment has more than 20
     for _ in range(19):
         new.get_by_role("button", name="Remove").first.click()
     assert new.get_by_role("button", name="Remove").is_hidden()

@@ -110,19 +110,18 @@ class Tiered:
             (types,) = missing.args
         finally:
             _waiting.refused = False
-        if self._choice == "never" or (not self._can_load(types, size) and size <= LONG):
+        if self._choice == "auto" and self._is_on_disk(types, size):
+            return self._compiled(*arguments)
+        if self._choice == "never" or (size <= LONG and self._looks[types].asked <= _TRIES):
             return self._run_plain(arguments)
-        return self._compile_now(arguments)
+        return self._compile_now(arguments)  # it is long, or the background has lost the request again and again
 
     def _compile_now(self, arguments: tuple[Any, ...]) -> Any:
         with _said("rankone: compiling, once for this policy on this machine ...\n"):
             return self._compiled(*arguments)
 
-    def _can_load(self, types: Any, size: int) -> bool:
-        """Look, now and then, whether the code is on disk; as long as it is not, see to it that it is compiled.
-
-        True also where the background has lost the request three times: whoever asked compiles, and sees why.
-        """
+    def _is_on_disk(self, types: Any, size: int) -> bool:
+        """Look, now and then, whether the code is on disk; as long as it is not, have it compiled."""
         now = time.monotonic()
         look = self._looks.setdefault(types, _Look())
         if now < look.due:
@@ -131,12 +130,10 @@ class Tiered:
             return True
         look.pause = min(_LAST_LOOK, max(2.0 * look.pause, _FIRST_LOOK))
         look.due = now + look.pause
-        if size > LONG or not look.lost:
-            return False
-        look.asked += 1
-        if look.asked > _TRIES:
-            return True
-        look.process = _background.compile(self._entry, self._modules, types)
+        if size <= LONG and look.lost:
+            look.asked += 1
+            if look.asked <= _TRIES:
+                look.process = _background.compile(self._entry, self._modules, types)
         return False
 
     def _look(self, arguments: tuple[Any, ...], missing: list[str]) -> Any:
@@ -253,8 +250,9 @@ class _Background:
             if not can_keep() or not sys.executable or getattr(sys, "frozen", False):
                 return None
             request = pickle.dumps((entry, modules, types))
-            if self._process is None or self._process.poll() is not None:
-                self._process = self._started()
+            if self._process is not None and self._process.poll() is not None:
+                self.forget()
+            self._process = self._process or self._started()
             message = len(request).to_bytes(8, "big") + request
             assert self._process.stdin is not None
             try:
@@ -285,10 +283,18 @@ class _Background:
         return process
 
     def forget(self) -> None:
-        """In a process that was forked: the other one is the parent's."""
-        self._lock, self._process = threading.Lock(), None
+        """Let go of a process that has ended, or is the parent's."""
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+            self._process.returncode = self._process.returncode or 0  # nobody waits for it
+        self._process = None
+
+    def forget_after_fork(self) -> None:
+        """Begin anew in a process that was forked, perhaps while another thread asked."""
+        self._lock = threading.Lock()
+        self.forget()
 
 
 _background = _Background()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_background.forget)
+    os.register_at_fork(after_in_child=_background.forget_after_fork)

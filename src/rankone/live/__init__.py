@@ -3,6 +3,8 @@
 Names are imported when they are first used: a client needs the messages alone, and neither Numba nor a database.
 """
 
+from __future__ import annotations
+
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -1,5 +1,7 @@
 """``rankone what-if``: what another combination would have earned, from logged decisions."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any
 
 import typer
