@@ -14,7 +14,7 @@ from rankone.evidence.visitors_left import visitors_left
 from rankone.numerics.seeds import generator
 from rankone.simulation.plans import rehearsal
 
-LOOKS = (100, 300, 1_000, 3_000, 10_000)
+LOOKS = (100, 300, 1_000, 3_000, 10_000, 30_000)
 LONGEST = 100_000  # visitors; a verdict that takes longer is one that no guess foresees
 SIDE = math.sqrt(0.3)
 PROBLEMS = {

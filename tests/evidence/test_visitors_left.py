@@ -39,7 +39,7 @@ def test_too_early_to_say_and_nothing_left() -> None:
     assert visitors_left(evidence, levels, starts, leaders, 3.0, 1_000, 500) is None
     evidence.logs[0, 1] = evidence.logs[2, 3] = 2.9
     evidence.logs[1, 0] = evidence.logs[3, 2] = -3.0
-    assert visitors_left(evidence, levels, starts, leaders, 3.0, 1_000, 50) is not None
-    assert visitors_left(evidence, levels, starts, leaders, 3.0, 1_000, 49) is None
+    assert visitors_left(evidence, levels, starts, leaders, 3.0, 1_000, 100) is not None
+    assert visitors_left(evidence, levels, starts, leaders, 3.0, 1_000, 99) is None
     evidence.proof[0, 1] = evidence.proof[2, 3] = 4.0
     assert visitors_left(evidence, levels, starts, leaders, 3.0, 1_000, 0) == (0, 0)

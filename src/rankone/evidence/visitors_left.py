@@ -28,14 +28,15 @@ _DRAWS = 400
 _PRIOR = 1.0  # precision of the logarithm of the usual ratio of a factor's leader to its other levels
 _ALIKE = 8.0  # precision of that of one level around the usual one
 _SHARED = 1.0  # log evidence that neighbouring ratios have together, more than the best of them alone
-_FEWEST_CLICKS = 50  # before, nothing can be said
+_FEWEST_CLICKS = 100  # before, nothing can be said
+_ENDS = 0.1, 0.93  # quantiles
 _TIE = 1.96  # standard errors: levels less far apart may be equal
 _LONGEST = 1e9  # visitors: beyond, it is "never"
 _SLOWEST = 1e-3  # drift of evidence for each unit of information: a near tie
 
 
 def visitors_left(
-    evidence: Any, levels: Any, starts: Any, leaders: Any, bar: float, visitors: int, clicks: int, share: float = 0.8
+    evidence: Any, levels: Any, starts: Any, leaders: Any, bar: float, visitors: int, clicks: int
 ) -> tuple[int, int] | None:
     """Return from how many to how many visitors are still needed, right with probability `share`; None: too early.
 
@@ -49,7 +50,6 @@ def visitors_left(
         bar: the log evidence that each comparison needs.
         visitors: those whose outcomes the evidence rests on.
         clicks: theirs.
-        share: the probability that the range is meant to hold with.
     """
     rng, total = generator(0, "visitors left"), np.zeros(_DRAWS)
     proof, margin = evidence.proof, 0.0
@@ -72,7 +72,7 @@ def visitors_left(
             truth = (scores[each] + _ALIKE * usual) / known + rng.standard_normal(_DRAWS) / math.sqrt(known)
             needed += _needed(evidence, levels[leader], others[each], truth, bar, rng)
         total = np.maximum(total, needed * visitors / information.sum())
-    low, high = np.quantile(total, [0.5 - share / 2.0, 0.5 + share / 2.0])
+    low, high = np.quantile(total, _ENDS)
     return _rounded(min(low, _LONGEST), math.floor), _rounded(min(high, _LONGEST), math.ceil)
 
 
