@@ -64,5 +64,5 @@ def report(runs: Sequence[int] = range(5_000, 5_400)) -> str:
     intro = (
         f"{len(runs)} runs each, looked at after {', '.join(f'{at:,}' for at in LOOKS)} visitors; the guess is meant"
     )
-    intro += " to be right in\n80 % if the differences so far are real."
+    intro += " to be right in\n80 % at least if the differences so far are real."
     return "\n".join([intro, "", head, "|---|---|---|---|---|", *rows])
