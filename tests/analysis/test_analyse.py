@@ -38,7 +38,7 @@ def test_a_file_just_works(table):
     )
     assert second.startswith("Best: headline 'A' with image '2', clicked 7% of the time (")
     assert "headline: 'A' is the best of 2." in text
-    assert "Its rate is 2.1 times that of the control, headline 'B' with image '1' (" in text
+    assert "Clicks against the control, headline 'B' with image '1': +110% (+" in text
     assert "No sign against the rank-1 assumption" in text
     assert "Real traffic is often noisier than this assumes" in text
 
@@ -281,7 +281,7 @@ def test_a_control_without_clicks_has_no_ratio():
         ([[900, 900], [900, 900]], [[0, 0], [90, 50]]), control="row=row 1,col=col 1", simulations=20
     )
     text = str(answer)
-    assert "has a level that was never clicked, so there is no ratio to it; the best one's rate is at least" in text
+    assert "has a level that was never clicked. Clicks against it: at least +" in text
     assert "inf" not in text
     json.dumps(answer.to_dict(), allow_nan=False)
 

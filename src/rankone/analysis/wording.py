@@ -14,6 +14,7 @@ from rankone.specs import amount
 from rankone.wording.combinations import combination_text
 from rankone.wording.lists import listed, quoted, some_of
 from rankone.wording.numbers import count_text, percent
+from rankone.wording.ratios import effect_text
 
 if TYPE_CHECKING:
     from rankone.analysis.result import Analysis
@@ -30,9 +31,9 @@ _ADAPTIVE = (
 _BEFORE = ("certainty", "control", "few data")
 _AFTER = ("winner", "rank1", "next", "conditions")
 #: What is said where, by part: as text, in a notebook, and as the remarks and the warning of a report.
-TEXT = (("mismatch", "assumed", "answer", "adaptive", *_BEFORE), ("fitted",), _AFTER, ("notes",))
-NOTEBOOK = (("assumed", "adaptive", *_BEFORE), ("fitted", *_AFTER, "notes"))
-REMARKS, WARNING = ("assumed", "certainty", "control", *_AFTER, "fitted", "notes"), ("mismatch", "adaptive", "few data")
+TEXT = (("mismatch", "assumed", "answer", "adaptive", *_BEFORE), _AFTER, ("notes",))
+NOTEBOOK = (("assumed", "adaptive", *_BEFORE), (*_AFTER, "notes"))
+REMARKS, WARNING = ("assumed", "certainty", "control", *_AFTER, "notes"), ("mismatch", "adaptive", "few data")
 
 
 def sentences(result: Analysis, *parts: str) -> list[str]:
@@ -50,7 +51,6 @@ def sentences(result: Analysis, *parts: str) -> list[str]:
         "rank1": [] if result.check is None else [*filter(None, (result.check.sentence, result.check.misfit_sentence))],
         "next": [_next_step(result)],
         "conditions": _conditions(result),
-        "fitted": ["fitted: multiply one of each factor for a combination's rate."] * (len(counts.factors) > 1),
         "notes": counts.taken,
     }
     return [sentence for part in parts for sentence in said[part]]
@@ -58,8 +58,8 @@ def sentences(result: Analysis, *parts: str) -> list[str]:
 
 def page(result: Analysis) -> str:
     """Return the answer as a page of text."""
-    head, fitted, after, notes = (sentences(result, *parts) for parts in TEXT)
-    return "\n".join([*head, *text_table(level_columns(result)), *fitted, "", *after, "", *notes]).rstrip()
+    head, after, notes = (sentences(result, *parts) for parts in TEXT)
+    return "\n".join([*head, *text_table(level_columns(result)), "", *after, "", *notes]).rstrip()
 
 
 def _clicked(result: Bounded) -> str:
@@ -141,10 +141,9 @@ def _against_control(result: Analysis) -> list[str]:
     if math.isnan(ratio.value):
         return [f"The control, {control}, cannot be compared with it: they share too few levels."]
     if math.isinf(ratio.value):
-        least = f"the best one's rate is at least {_short(ratio.low)} times the control's"
-        return [f"The control, {control}, has a level that was never clicked, so there is no ratio to it; {least}."]
-    interval = f"{_short(ratio.low)} to {_short(ratio.high)}"
-    return [f"Its rate is {_short(ratio.value)} times that of the control, {control} ({interval})."]
+        effect = effect_text(ratio.value, ratio.low, None)
+        return [f"The control, {control}, has a level that was never clicked. Clicks against it: {effect}."]
+    return [f"Clicks against the control, {control}: {effect_text(*ratio)}."]
 
 
 def _winner(result: Analysis) -> list[str]:
@@ -278,20 +277,15 @@ def _scatter(result: Analysis) -> list[str]:
 def level_columns(result: Analysis) -> pl.DataFrame:
     """Return the table of levels for people."""
     names = ["factor", "level", "shown", "clicked"]
-    columns = [_finite("fitted", "fitted"), *_ratio_columns("", "best", "interval")]
+    rate = pl.col("rate").map_elements(percent, pl.String)
+    effects = [_effects(result.levels, "", "best")]
     if result.control is not None:
-        columns += _ratio_columns("control_", "control", "control interval")
-    return result.levels.select(*names, pl.col("rate").map_elements(percent, pl.String), *columns)
+        effects.append(_effects(result.levels, "control_", "control"))
+    return result.levels.select(*names, rate, *effects)
 
 
-def _ratio_columns(prefix: str, to: str, title: str) -> list[pl.Expr]:
-    low, high = (pl.col(f"{prefix}{end}").map_elements(_short, pl.String) for end in ("low", "high"))
-    return [_finite(f"{prefix}ratio", f"ratio to {to}"), pl.format("{} to {}", low, high).alias(title)]
-
-
-def _finite(name: str, title: str) -> pl.Expr:
-    return pl.when(pl.col(name).is_finite()).then(pl.col(name).round_sig_figs(3)).alias(title)
-
-
-def _short(value: float) -> str:
-    return "any" if value == math.inf else f"{value:.3g}"
+def _effects(levels: pl.DataFrame, prefix: str, to: str) -> pl.Series:
+    """Return each level against the best one or the control, in words."""
+    ends = levels.select(f"{prefix}{name}" for name in ("ratio", "low", "high")).iter_rows()
+    said = [f"the {to}" if own == (1.0, 1.0, 1.0) else effect_text(*own) for own in ends]
+    return pl.Series(f"against the {to}", said, pl.String)
