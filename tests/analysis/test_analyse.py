@@ -32,15 +32,21 @@ def table(tmp_path):
 def test_a_file_just_works(table):
     text = run(table, "--control", "headline=B,image=1", "--simulations", 50)
     first, second, *_ = text.splitlines()
-    assert first == (
-        "Assumes: a random split in fixed shares; each visitor counted once; effects that multiply. There is no column "
-        "of days: add one if click rates or shares moved."
+    assert first == "'A' with '2' wins: 7% clicked, +50% (+37% to +65%) over the next headline. 95% sure."
+    assert second == (
+        "Assumes: a random split in fixed shares; each visitor counted once; effects that multiply. Add a date column "
+        "if click rates or shares moved."
     )
-    assert second.startswith("Best: headline 'A' with image '2', clicked 7% of the time (")
+    assert run(table, "--brief").splitlines() == [first, second]
+    assert "hold together with 95% confidence" not in text
+    assert "hold together with 95% confidence" in run(table, "--details")
+    answer = rankone.analyse(table).to_dict()
+    assert (answer["headline"], answer["assumes"], len(answer["levels"])) == (first, second, 4)
+    assert answer["details"]
     assert "headline: 'A' is the best of 2." in text
-    assert "Its rate is 2.1 times that of the control, headline 'B' with image '1' (" in text
-    assert "No sign against the rank-1 assumption" in text
-    assert "Real traffic is often noisier than this assumes" in text
+    assert "Clicks against the control, headline 'B' with image '1': +110% (+" in text
+    assert "No sign of interaction" in answer["details"][1]
+    assert "Real traffic is often noisier than this assumes" in answer["details"][-1]
 
 
 def test_json_and_page_and_pictures(table, tmp_path):
@@ -62,13 +68,25 @@ def test_names_reach_the_page_as_text():
     assert "&lt;b&gt;x" in answer._repr_html_()
 
 
+@pytest.mark.parametrize("factors", [1, 2, 3, 9])
+def test_headlines_have_at_most_25_words(factors):
+    level = "a level that was given a name of a great many words, as people do"
+    for clicks in ((300, 900), (3, 4), (0, 1)):
+        rows = [
+            {f"factor {factor}": f"{level} {on}" for factor in range(factors)} | {"shown": 5000, "clicked": count}
+            for on, count in enumerate(clicks)
+        ]
+        answer = rankone.analyse(pl.DataFrame(rows), factors=[f"factor {factor}" for factor in range(factors)])
+        assert len(answer.headline.split()) <= 25, answer.headline
+
+
 def test_few_and_undecided_data_are_called_so():
     answer = rankone.analyse(([[40, 40], [40, 40]], [[2, 1], [3, 2]]), simulations=20)
     text = str(answer)
     assert not answer.decided
-    assert "Best so far: " in text
+    assert "is ahead, not proven yet: " in text
     assert "Few data: 8 clicks in all, of these row 'row 1' 3" in text
-    assert "row: undecided; each of the 2 may be the best." in text
+    assert "row: no clear winner yet." in text
     assert "more visitors are needed to settle row and col" in text
     assert answer.winner.shrunken < answer.winner.rate.value
 
@@ -76,12 +94,10 @@ def test_few_and_undecided_data_are_called_so():
 def test_a_table_that_is_no_product_is_not_ranked_level_by_level():
     answer = rankone.analyse(([[900, 900], [900, 900]], [[300, 30], [30, 310]]), simulations=99)
     assert answer.doubtful
-    assert answer.sentence.startswith("Best as observed: 'row 2' with 'col 2', clicked 34.4% of the time")
+    assert answer.headline.startswith("'row 2' with 'col 2' is ahead, not proven yet: 34.4% (")
     assert "is the best of" not in str(answer)
     assert "policy thompson" in str(answer)
-    assert f"Its parts may depend on one another (p = {answer.check.p_value:.2g}), so levels are not ranked." in str(
-        answer
-    )
+    assert f"Its parts may interact (p = {answer.check.p_value:.2g}), so levels are not ranked." in str(answer)
 
 
 def three(boost):
@@ -107,7 +123,7 @@ def test_three_factors():
     assert not answer.doubtful
     other = rankone.analyse(three(1.5), simulations=59)
     assert [check.name for check in other.check.doubts] == ["headline and button"]
-    assert "headline and button, most of all 'A' and '" in str(other)
+    assert "headline and button, most of all 'A' and '" in other.details
 
 
 def test_one_factor_has_no_product_to_test():
@@ -165,7 +181,7 @@ def test_what_a_policy_collected_proves_nothing():
     text = str(answer)
     assert answer.counts.adaptive
     assert not answer.decided
-    assert "row: 'A' is ahead, not proven." in text
+    assert "row: 'A' is ahead, not proven yet." in text
     assert "is the best" not in text
     assert "95% confidence" not in text
 
@@ -206,8 +222,8 @@ def test_what_was_never_shown_is_called_a_prediction():
     shown, clicked = [[1000, 1000], [1000, 0]], [[50, 200], [200, 0]]
     answer = rankone.analyse((shown, clicked), simulations=20)
     assert not answer.best_was_shown
-    assert answer.sentence.startswith("Best so far: ")
-    assert "never shown together: the product of its levels predicts" in answer.sentence
+    assert "is ahead, not proven yet: " in answer.headline
+    assert "expected, never shown together" in answer.headline
     assert "to some visitors first" in str(answer) or not answer.decided
     assert rankone.analyse(([[1000, 1000], [1000, 900]], [[50, 200], [200, 300]]), simulations=20).best_was_shown
 
@@ -257,7 +273,7 @@ def test_blocks_that_share_no_level_have_no_common_winner(more):
     text = str(answer)
     assert answer.groups["headline"] == [["A", "B"], ["C"]]
     assert not answer.decided
-    assert answer.sentence.startswith("Best as observed: headline 'C' with image '3'")
+    assert answer.headline.startswith("'C' with '3' is ahead, not proven yet")
     assert "headline: cannot compare 'A', 'B' with 'C', as no image was shown with both" in text
     assert "is the best of" not in text
     assert "nan" not in text.lower()
@@ -281,7 +297,7 @@ def test_a_control_without_clicks_has_no_ratio():
         ([[900, 900], [900, 900]], [[0, 0], [90, 50]]), control="row=row 1,col=col 1", simulations=20
     )
     text = str(answer)
-    assert "has a level that was never clicked, so there is no ratio to it; the best one's rate is at least" in text
+    assert "has a level that was never clicked. Clicks against it: at least +" in text
     assert "inf" not in text
     json.dumps(answer.to_dict(), allow_nan=False)
 
@@ -292,7 +308,9 @@ def test_three_factors_of_many_levels_are_not_tested_for_ever(monkeypatch):
     assert check._work(_counts_of((4, 3, 2)), 0, 1) * 999 < check._WORK / 3
     monkeypatch.setattr(check, "_WORK", 1e6)
     answer = rankone.analyse(three(1.0), simulations=999)
-    assert "Not tested, because they have too many combinations: headline and image, headline and button" in str(answer)
+    assert (
+        "Not tested, because they have too many combinations: headline and image, headline and button" in answer.details
+    )
 
 
 def _counts_of(sizes):

@@ -45,15 +45,16 @@ def test_a_level_that_was_shown_on_good_days_is_not_the_best():
     assert found.levels["ratio"].to_list() == pytest.approx([1.0, 1.0], abs=1e-4)
     assert found.rate.value == pytest.approx(0.075, rel=1e-3)  # as many visitors came on either day
     assert found.combinations["average_day"].to_list() == pytest.approx([0.075, 0.075], rel=1e-2)
-    text = str(found)
-    assert text.startswith("Best so far: ")
+    text = f"{found}\n{found.details}"
+    assert "is ahead, not proven yet: " in text
     assert "Assumes: a random split on each day (shares and click rates may move from day to day)" in text
     assert "2 days are too few to tell how much noisier than chance real traffic is" in text
     assert "column of days" not in text
 
 
 def test_weeks_are_called_weeks():
-    text = str(rankone.analyse(MOVING.rename({"day": "Week starting"})))
+    found = rankone.analyse(MOVING.rename({"day": "Week starting"}))
+    text = f"{found}\n{found.details}"
     assert "2 weeks are too few" in text
     assert "a random split in each week" in text
     assert "in an average week" in text
@@ -67,8 +68,8 @@ def test_levels_that_do_not_move_are_not_said_to():
         for day in range(9)
         for page, clicks in (("A", 100), ("B", 80), ("C", 60))
     ]
-    text = str(rankone.analyse(pl.DataFrame(rows)))
-    assert "Clicks scatter no more than chance" in text
+    text = rankone.analyse(pl.DataFrame(rows)).details
+    assert "Day-to-day noise is normal" in text
     assert "moves on its own" not in text
 
 
@@ -134,7 +135,7 @@ def test_what_levels_do_on_single_days_is_found(alone):
 def test_scatter_from_day_to_day_is_said_and_a_given_dispersion_overrules_it():
     table = by_day(generator(3, "said"), 8, alone=0.3)
     found = rankone.analyse(table, simulations=20)
-    assert "From day to day a level's rate moves on its own by about " in str(found)
+    assert "From day to day a level's rate moves on its own by about " in found.details
     assert found.to_dict()["days"] == 8
     assert found.to_dict()["day_scatter"] == found.day_scatter
     given = rankone.analyse(table, dispersion=1.0, simulations=20)

@@ -21,15 +21,15 @@ def test_a_mismatch_is_said_before_the_winner():
     answer = rankone.analyse(table)
     text = str(answer)
     assert text.startswith("Sample ratio mismatch: Variant 'arm 0' was shown 10,250 times, 'arm 1' 8,110 times. If ")
-    assert answer.sentence.startswith("Best so far: ")
-    assert text.index(answer.sentence) > text.index("Sample ratio mismatch")
-    assert "Variant: 'arm 1' is ahead, not proven." in text
+    assert "is ahead, not proven yet: " in answer.headline
+    assert text.index(answer.headline) > text.index("Sample ratio mismatch")
+    assert "Variant: 'arm 1' is ahead, not proven yet." in text
     assert "Next: find out why" in text
     assert not answer.decided
     assert answer.to_dict()["split"]["p_value"] < 1e-9
     assert "Sample ratio mismatch" in answer._repr_html_()
     told = rankone.analyse(table, uneven=True)
-    assert told.sentence.startswith("Best: ")
+    assert " wins: " in told.headline
     assert told.to_dict()["split"] is None
 
 
@@ -90,7 +90,7 @@ def test_tail_of_the_chi_square_distribution(value, freedom, tail):
 def test_one_level_has_nothing_to_be_compared_with():
     answer = rankone.analyse(arms(12_000))
     text = str(answer)
-    assert answer.sentence.startswith("Only one combination was counted: Variant 'arm 0', clicked 5% of the time (")
+    assert answer.headline == "Only one combination was counted: 'arm 0', 5% clicked."
     assert "Best" not in text
     assert "Next: show some visitors another Variant" in text
     assert not answer.decided
@@ -126,6 +126,6 @@ def test_a_ramp_is_no_mismatch():
 def test_nothing_is_proven_of_a_split_that_lost_visitors(clicked):
     """With one left of four levels, and with two: neither who is out nor what may be lost is known."""
     text = str(rankone.analyse(arms(10_250, 8_110, 8_100, 10_200).with_columns(Conversions=pl.Series(clicked))))
-    assert "Variant: 'arm 0' is ahead, not proven." in text
-    for sure in ("not the best", "gives up at most", "95% confidence"):
+    assert "Variant: 'arm 0' is ahead, not proven yet." in text
+    for sure in ("not the best", "At worst", "95% confidence"):
         assert sure not in text

@@ -26,7 +26,7 @@ def counts(tmp_path):
 
 def test_a_file_of_counts(counts, tmp_path):
     text = run(counts, "--chart", tmp_path / "rank1.png", "--simulations", 99)
-    assert "doubtful, p = 0.01" in text
+    assert "seem to interact (p = 0.01)" in text
     assert "farthest from rank 1" in text
     assert (tmp_path / "rank1.png").stat().st_size > 5_000
 
@@ -58,7 +58,7 @@ def test_a_live_experiment_of_three_factors(tmp_path):
         page.tell_many([(one, one.levels["headline"] == "A") for one in page.ask(200)])
     text = run(tmp_path / "page.db", "page", "--simulations", 20)
     assert "headline and image (p = " in text
-    assert "of the best clicks" in text
+    assert "of clicks" in text
 
 
 def test_wrong_input_is_a_sentence(tmp_path, counts):
@@ -74,7 +74,7 @@ def test_a_table_of_factors_just_works(tmp_path):
     """As a stranger has it: no item, no position, no row and no col."""
     table = tmp_path / "ab.csv"
     table.write_text("headline,image,shown,clicked\nA,1,500,300\nA,2,500,50\nB,1,500,60\nB,2,500,310\n")
-    assert "doubtful, p = 0.01" in run(table, "--simulations", 99)
+    assert "seem to interact (p = 0.01)" in run(table, "--simulations", 99)
     found = json.loads(run(table, "--simulations", 49, "--json", "--factor", "image", "--factor", "headline"))
     assert found["checks"][0]["name"] == "image and headline"
     impressions = tmp_path / "impressions.csv"
@@ -123,7 +123,7 @@ PAIRS = [("A", "x", 200), ("A", "y", 100), ("B", "x", 100), ("B", "y", 50)]
 def test_what_a_table_lacks_is_said_in_options(tmp_path):
     table = tmp_path / "ab.csv"
     table.write_text("headline,image,button,shown,clicked\nA,1,r,9,3\nA,2,r,9,3\nB,1,b,9,4\nB,2,r,9,4\nA,1,b,3,1\n")
-    assert "No sign that two factors depend" in run(table, "--simulations", 20), "of three"
+    assert "No sign of interaction between two factors" in run(table, "--simulations", 20), "of three"
     table.write_text("headline,image,comment\nA,1,good\nB,2,bad\n")
     with pytest.raises(
         InputError, match=r"a column of clicks .* - got the columns headline, image, comment - .*--clicked"

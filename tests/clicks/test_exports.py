@@ -130,7 +130,7 @@ def test_ga4_preamble_device_and_not_set(tmp_path):
     assert counts.repeats is None, "phones and desktops are no repeats of each other"
     answer = rankone.analyse(tmp_path / "export.csv")
     assert answer.decided
-    assert answer.sentence.startswith("Best: Experience variant 'variant_1'")
+    assert answer.headline.startswith("'variant_1' wins: ")
     every = read(tmp_path, GA4, factors=["Experience variant", "Device category"])
     assert every.sizes == (2, 2)
 
@@ -234,7 +234,7 @@ def test_subtotals_below_their_rows(tmp_path):
 def test_one_row_keeps_its_factors(tmp_path):
     (tmp_path / "one.csv").write_text("headline,image,shown,clicked\nSave,dog,1000,50\n")
     answer = rankone.analyse(tmp_path / "one.csv", control="headline=Save,image=dog")
-    assert answer.sentence.startswith("Only one combination was counted: headline 'Save' with image 'dog'")
+    assert answer.headline.startswith("Only one combination was counted: 'Save' with 'dog'")
     assert "95% confidence" not in str(answer)
     assert "best so far" not in str(answer)
 

@@ -63,9 +63,9 @@ def test_many_impressions_reject_what_costs_nothing():
     assert report.doubtful
     assert report.misfit.costs_little
     assert report.misfit.share_high < 0.05
-    assert report.sentence.startswith("Rank 1 does not hold exactly, p = 0.024: most of all ")
-    assert report.sentence.endswith("it costs little: the product's best pair loses at most 0.1% of the best clicks.")
-    assert report.to_dict()["misfit"]["sentence"].endswith("the product costs little here, whatever the p-value says.")
+    assert report.sentence.startswith("Factors interact a little (p = 0.024), most of all ")
+    assert report.sentence.endswith("choosing level by level costs at most 0.1% of clicks.")
+    assert report.to_dict()["misfit"]["sentence"].endswith("interaction costs little here, whatever the p-value says.")
 
 
 def test_what_costs_much_is_said():
@@ -75,7 +75,7 @@ def test_what_costs_much_is_said():
     misfit = check_rank1((shown, generator(1).binomial(shown, rates)), simulations=20).misfit
     assert misfit.lost_low > 0.2
     assert misfit.lost_low < 1 - 0.10 / 0.15 < misfit.lost_high
-    assert misfit.sentence(doubtful=True).endswith("do not rely on the product here.")
+    assert misfit.sentence(doubtful=True).endswith("do not choose level by level here.")
 
 
 def test_factors_are_tested_two_by_two_with_what_it_costs():
@@ -86,7 +86,7 @@ def test_factors_are_tested_two_by_two_with_what_it_costs():
     assert [check.name for check in report.checks] == ["row and col", "row and layer", "col and layer"]
     assert [check.name for check in report.doubts] == ["row and col"]
     assert report.misfit is report.of_all is not None
-    assert report.sentence.startswith("Factors seem to depend on one another, so the product is doubtful: row and col")
+    assert report.sentence.startswith("Factors seem to interact: row and col")
     with pytest.raises(InputError, match="two factors or more - got one"):
         check_counts(as_factor_counts(([5, 5], [1, 2])))
 
@@ -99,7 +99,7 @@ def test_too_few_simulations_are_no_sign_of_a_product():
     counts = as_factor_counts((shown, (rates * shown).round().astype(int)))
     few = check_counts(counts, simulations=20)
     assert not few.doubtful
-    assert few.sentence.startswith("Too few simulations to tell whether two factors depend on one another: none of 20 ")
+    assert few.sentence.startswith("Too few simulations to tell whether two factors interact: none of 20 ")
     strict = check_counts(counts, level=0.002)  # 999 simulations could not tell
     assert [check.name for check in strict.doubts] == ["row and col"]
 
@@ -107,11 +107,11 @@ def test_too_few_simulations_are_no_sign_of_a_product():
 def test_what_is_not_known_is_not_claimed():
     known = {"deviation": 0.1, "deviation_low": 0.0, "deviation_high": 0.3, "share": 0.2, "share_high": 0.6}
     lost = {"lost": 0.0, "lost_low": 0.0, "lost_high": 0.01}
-    assert "the data leave open whether levels act each for itself" in Misfit(**known, share_low=0.0, **lost).sentence(
+    assert "levels may interact, but the best is found" in Misfit(**known, share_low=0.0, **lost).sentence(
         doubtful=True
     )
     assert "is interaction" not in Misfit(**known, share_low=0.0, **lost).sentence(doubtful=True), "0 % to 60 %"
-    assert "but levels do not act each for itself" in Misfit(**known, share_low=0.1, **lost).sentence(doubtful=True)
+    assert "levels interact, but" in Misfit(**known, share_low=0.1, **lost).sentence(doubtful=True)
 
 
 def test_while_the_test_finds_nothing_only_the_bound_is_said():
@@ -120,7 +120,7 @@ def test_while_the_test_finds_nothing_only_the_bound_is_said():
     for seed in range(5):
         report = check_rank1((shown, generator(seed, "equal").binomial(shown, 0.02)), simulations=99)
         assert not report.doubtful
-        said = f"If combinations do interact, the product's best combination loses {report.misfit.at_most} of the best "
+        said = f"If combinations do interact, choosing level by level costs {report.misfit.at_most} of "
         assert report.misfit_sentence == said + "clicks."
         assert report.to_dict()["misfit"]["sentence"] == report.misfit_sentence
 

@@ -63,7 +63,7 @@ def test_power_against_sums_and_interactions():
         report = rankone.check_rank1((pulls, clicked), simulations=199)
         assert report.p_value == 1 / 200, "as small as so many simulations can say"
         assert report.doubtful
-        assert ("doubtful" in report.sentence) != report.misfit.costs_little, "the corner is the best of both"
+        assert ("seem to interact" in report.sentence) != report.misfit.costs_little, "the corner is the best of both"
     farthest = report.checks[0].cells.row(0, named=True)
     assert (farthest["row"], farthest["col"]) == ("row 4", "col 4"), "the pair that was changed"
     assert farthest["deviation"] > 3.0
@@ -107,7 +107,7 @@ def test_no_clicks_and_nothing_but_clicks_are_rank_one(rate, outcomes):
     pulls = np.full((3, 4), outcomes)
     report = rankone.check_rank1((pulls, pulls * rate), simulations=50)
     assert report.p_value == 1.0
-    assert "No sign against" in report.sentence
+    assert "No sign of interaction" in report.sentence
 
 
 def test_levels_at_the_bounds_are_there_exactly():
@@ -147,7 +147,7 @@ def test_queries_are_tested_one_by_one_and_judged_together():
     assert by_name["good"].p_value > 0.9
     assert [check.name for check in report.doubts] == ["bad"]
     assert report.p_value == pytest.approx(2 * by_name["bad"].p_value), "Holm: two queries could be tested"
-    assert "doubtful in 1 of 2 queries" in report.sentence
+    assert "seem to interact in 1 of 2 queries" in report.sentence
     assert report.summary()["name"].to_list() == [check.name for check in report.checks]
     assert report.to_dict()["checks"][0]["largest_deviations"]
 

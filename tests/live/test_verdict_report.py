@@ -15,7 +15,7 @@ from rankone.live import Experiment
 from rankone.live.report.comparing import shortfalls
 from rankone.live.report.report_wording import TRAFFIC_ERROR, condition
 from rankone.numerics.seeds import generator
-from rankone.wording.ratios import against_text, between_text, compared_text
+from rankone.wording.ratios import effect_text
 from tests.levels import col_of, row_of
 
 from .helpers import Clock, error_of, start
@@ -77,15 +77,14 @@ def test_ratios_to_the_leader_have_intervals_that_hold(reports):
     assert last["B"].ratio == pytest.approx(true["B"], abs=0.2)
     assert (last["A"].ratio, last["A"].ratio_low, last["A"].ratio_high) == (1.0, 1.0, 1.0)
     text = str(reports[-1])
-    assert "fewer, between" in text
+    assert re.search(r"-\d+% \(-\d+% to -\d+", text)
     assert "leads" in text
 
 
 def test_uplift_over_the_control(reports):
     last = reports[-1]
     assert last.uplift_low + 1.0 <= 0.9 * 0.8 / (0.6 * 0.4) <= last.uplift_high + 1.0
-    assert "the control 'B' with 'y', between" in last.sentence
-    assert "by the same model: one level times the other" in last.sentence
+    assert re.search(r"Clicks against the control 'B' with 'y': \+\d+% \(\+\d+% to \+[\d,]+%\)\.", last.sentence)
 
 
 def test_the_control_itself_may_lead():
@@ -345,33 +344,24 @@ def test_reports_are_plain_values(reports):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "text"),
-    [
-        (0.0, None, "no bound yet"),
-        (0.5, None, "at least 50% fewer"),
-        (1.2, 2.5, "between 20% more and 2.5 times as many"),
-        (0.0, 1.2, "at most 20% more"),
-        (0.0, 1.0, "not more"),
-        (0.9, 1.0, "at most 10%"),
-        (0.925, 0.98, "between 2% and 7.5%"),
-    ],
-)
-def test_intervals_in_words(low, high, text):
-    assert between_text(low, high) == text
-
-
-@pytest.mark.parametrize(
     ("ratio", "low", "high", "text"),
     [
-        (1.0, 0.82, 1.0, "as many, at most 18% fewer"),
-        (1.0, 0.82, 1.3, "as many, between 18% fewer and 30% more"),
-        (1.0002, 1.0001, 1.2, "as many, between 0.01% and 20% more"),
-        (0.9, 0.82, 1.0, "10% fewer, at most 18%"),
+        (None, 0.0, None, "not enough data"),
+        (math.nan, 0.5, 1.5, "not enough data"),
+        (0.5, 0.5, None, "not enough data"),  # no bound above
+        (0.02, 0.0, 22.0, "not enough data"),
+        (0.02, 0.0, 1.0, "-98% (-100% to 0%)"),
+        (0.5, 0.14, 1.0, "-50% (-86% to 0%)"),
+        (0.95, 0.925, 0.98, "-5% (-7.5% to -2%)"),
+        (1.17, 1.02, 1.33, "+17% (+2% to +33%)"),
+        (1.0, 0.998, 1.002, "0% (-0.2% to +0.2%)"),
+        (2.46, 1.56, 3.54, "+146% (+56% to +254%)"),
+        (1.59, 1.24, math.inf, "+59% (at least +24%)"),
+        (math.inf, 1.24, math.inf, "at least +24%"),
     ],
 )
-def test_levels_as_good_as_the_leader_in_words(ratio, low, high, text):
-    """An interval borrows "fewer" or "more" from the estimate before it, which has none then."""
-    assert against_text(ratio, low, high) == text
+def test_effects_as_people_write_them(ratio, low, high, text):
+    assert effect_text(ratio, low, high) == text
 
 
 def test_many_levels_have_no_evidence_and_say_so():
@@ -381,4 +371,3 @@ def test_many_levels_have_no_evidence_and_say_so():
         report = experiment.report()
         assert report.basis == "steady"
         assert experiment.look(shortfalls) == []
-        assert compared_text(12.3) == "12 times as many"

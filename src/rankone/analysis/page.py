@@ -33,8 +33,9 @@ def analysis_html(result: Analysis) -> str:
         [
             Part(
                 title=f"The best {listed(result.counts.factors)}",
-                sentence=result.sentence,
+                sentence=result.headline,
                 remarks=wording.sentences(result, *wording.REMARKS),
+                details=wording.sentences(result, *wording.DETAILS),
                 settings={
                     "impressions": int(result.counts.shown.sum()),
                     "clicks": int(result.counts.clicked.sum()),
@@ -84,7 +85,9 @@ def _counts_file(result: Analysis) -> str:
 
 def notebook_html(result: Analysis) -> str:
     """Return the answer as a notebook shows it."""
-    head, tail = ("<br>".join(map(escape, wording.sentences(result, *parts))) for parts in wording.NOTEBOOK)
+    parts = (wording.BEFORE, wording.AFTER, wording.DETAILS)
+    head, after, details = ("<br>".join(map(escape, wording.sentences(result, *part))) for part in parts)
+    folded = f"<details><summary>Assumptions and method</summary><p>{details}</p></details>"
     first = "".join(f"<p>{escape(sentence)}</p>" for sentence in wording.sentences(result, "mismatch"))
-    first += f"<p><b>{escape(result.sentence)}</b></p>"
-    return f"{first}<p>{head}</p>{html_table(wording.level_columns(result))}<p>{tail}</p>"
+    first += f"<p><b>{escape(result.headline)}</b></p><p>{head}</p>"
+    return f"{first}{html_table(wording.level_columns(result))}<p>{after}</p>{folded}"

@@ -95,9 +95,24 @@ class Analysis(Shown):
         return self.check is not None and self.check.doubtful
 
     @property
-    def sentence(self) -> str:
-        """The answer in one sentence."""
-        return wording.answer(self)
+    def headline(self) -> str:
+        """The answer in at most 25 words."""
+        return wording.headline(self)
+
+    @property
+    def assumes(self) -> str:
+        """What the answer rests on, in one line."""
+        return wording.assumes(self)
+
+    @property
+    def brief(self) -> str:
+        """The headline and what it assumes."""
+        return f"{self.headline}\n{self.assumes}"
+
+    @property
+    def details(self) -> str:
+        """Intervals, tests, conditions, and how the table was read."""
+        return wording.details(self)
 
     def __str__(self) -> str:
         return wording.page(self)
@@ -111,7 +126,9 @@ class Analysis(Shown):
         """Return plain values."""
         counts = self.counts
         return {
-            "sentence": self.sentence,
+            "headline": self.headline,
+            "assumes": self.assumes,
+            "details": self.details.splitlines(),
             "best": {"levels": self.best, **_interval(self.rate)},
             "decided": self.decided,
             "best_was_shown": self.best_was_shown,
@@ -134,7 +151,7 @@ class Analysis(Shown):
             "needed_impressions": self.needed if math.isfinite(self.needed) else None,
             "few_data": wording.sentences(self, "few data"),
             "next": wording.sentences(self, "next"),
-            "conditions": [wording.assumes(self), *wording.sentences(self, "conditions", "adaptive")],
+            "conditions": wording.sentences(self, "assumed", "conditions", "adaptive"),
             "columns": None if counts.columns is None else counts.columns.to_dict(),
             "notes": list(counts.notes),
         }
@@ -144,7 +161,7 @@ class Analysis(Shown):
         from rankone.charts.factors import level_chart
 
         note = f"Bars: {percent(self.confidence)} intervals, whichever level is truly best"
-        return level_chart(self.levels, self.sentence.removesuffix("."), note)
+        return level_chart(self.levels, self.headline.removesuffix("."), note)
 
     def heatmap(self) -> Chart:
         """Draw how far each pair is from the product; of more than two factors, for the two that fit worst."""

@@ -11,9 +11,10 @@ from rankone.analysis.product.best import Bounded
 from rankone.notebook import text_table
 from rankone.simulation import recommend
 from rankone.specs import amount
-from rankone.wording.combinations import combination_text
-from rankone.wording.lists import listed, quoted, some_of
+from rankone.wording.combinations import brief_combination, combination_text
+from rankone.wording.lists import cut_text, listed, quoted, some_of
 from rankone.wording.numbers import count_text, percent
+from rankone.wording.ratios import effect_text
 
 if TYPE_CHECKING:
     from rankone.analysis.result import Analysis
@@ -27,12 +28,12 @@ _ADAPTIVE = (
     "Beware: a policy chose what to show by what had been clicked. That makes the rates of losers too low and "
     "intervals too short, so what follows is a hint; the experiment's own report allows for it."
 )
-_BEFORE = ("certainty", "control", "few data")
-_AFTER = ("winner", "rank1", "next", "conditions")
-#: What is said where, by part: as text, in a notebook, and as the remarks and the warning of a report.
-TEXT = (("mismatch", "assumed", "answer", "adaptive", *_BEFORE), ("fitted",), _AFTER, ("notes",))
-NOTEBOOK = (("assumed", "adaptive", *_BEFORE), ("fitted", *_AFTER, "notes"))
-REMARKS, WARNING = ("assumed", "certainty", "control", *_AFTER, "fitted", "notes"), ("mismatch", "adaptive", "few data")
+#: What is said where, by part: around the table of a text and a notebook, and as the warning and remarks of a report.
+WARNING = ("mismatch", "adaptive", "few data")
+BEFORE, AFTER = ("assumed", "adaptive", "few data", "certainty", "control"), ("winner", "next", "notes")
+REMARKS = ("assumed", "certainty", "control", *AFTER)
+DETAILS = ("rate", "rank1", "conditions")
+_MORE = "Assumptions and method: --details, in Python .details"
 
 
 def sentences(result: Analysis, *parts: str) -> list[str]:
@@ -40,8 +41,10 @@ def sentences(result: Analysis, *parts: str) -> list[str]:
     counts = result.counts
     said = {
         "mismatch": [] if result.mismatch is None else [result.mismatch.sentence],
-        "assumed": [assumes(result)] if _is_assumed_first(result) else [],
-        "answer": [answer(result)],
+        "assumed": [assumes(result)],
+        "rate": [
+            f"Click rate of {combination_text(result.best)}: {_with_interval(result.rate)}, by the fitted product."
+        ],
         "adaptive": [_ADAPTIVE] if counts.adaptive else [],
         "certainty": _certainty(result),
         "control": _against_control(result),
@@ -50,42 +53,53 @@ def sentences(result: Analysis, *parts: str) -> list[str]:
         "rank1": [] if result.check is None else [*filter(None, (result.check.sentence, result.check.misfit_sentence))],
         "next": [_next_step(result)],
         "conditions": _conditions(result),
-        "fitted": ["fitted: multiply one of each factor for a combination's rate."] * (len(counts.factors) > 1),
         "notes": counts.taken,
     }
     return [sentence for part in parts for sentence in said[part]]
 
 
 def page(result: Analysis) -> str:
-    """Return the answer as a page of text."""
-    head, fitted, after, notes = (sentences(result, *parts) for parts in TEXT)
-    return "\n".join([*head, *text_table(level_columns(result)), *fitted, "", *after, "", *notes]).rstrip()
+    """Return the answer as a page of text: headline, assumptions, table and what to do; the rest is in `details`."""
+    head, after = sentences(result, *BEFORE), sentences(result, *AFTER)
+    first = [*sentences(result, "mismatch"), headline(result)]
+    return "\n".join([*first, *head, *text_table(level_columns(result)), "", *after, _MORE])
 
 
-def _clicked(result: Bounded) -> str:
-    return f"clicked {_with_interval(result, ' of the time')}"
+def details(result: Analysis) -> str:
+    """Return what the answer rests on: intervals, tests, conditions and how the table was read."""
+    return "\n".join(sentences(result, *DETAILS))
 
 
-def _with_interval(result: Bounded, unit: str = "") -> str:
-    return f"{percent(result.value)}{unit} ({percent(result.low)} to {percent(result.high)})"
+def _with_interval(result: Bounded) -> str:
+    return f"{percent(result.value)} ({percent(result.low)} to {percent(result.high)})"
 
 
-def answer(result: Analysis) -> str:
-    """Say which combination is best, and whether that is sure."""
+def headline(result: Analysis) -> str:
+    """Say in at most 25 words which combination is the best, and whether that is proven."""
     if max(result.counts.sizes) == 1:
-        return f"Only one combination was counted: {combination_text(result.best)}, {_clicked(result.rate)}."
+        return (
+            f"Only one combination was counted: {brief_combination(result.best)}, {percent(result.rate.value)} clicked."
+        )
     if result.doubtful or result.groups:
-        return f"Best as observed: {combination_text(result.winner.levels)}, {_clicked(result.winner.rate)}."
-    sure = result.decided and result.best_was_shown
-    predicted = "" if result.best_was_shown else ", never shown together: the product of its levels predicts that it is"
-    return f"{'Best' if sure else 'Best so far'}: {combination_text(result.best)}{predicted}, {_clicked(result.rate)}."
+        winner = result.winner
+        return f"{brief_combination(winner.levels)} is ahead, not proven yet: {_with_interval(winner.rate)} clicked."
+    best = brief_combination(result.best)
+    if not (result.decided and result.best_was_shown):
+        clicked = "clicked" if result.best_was_shown else "expected, never shown together"
+        return f"{best} is ahead, not proven yet: {_with_interval(result.rate)} {clicked}."
+    factor = next(name for name, size in zip(result.counts.factors, result.counts.sizes, strict=True) if size > 1)
+    rivals = result.levels.filter(factor=factor).filter(pl.col("level") != result.best[factor]).sort("ratio")
+    ratio, low, high = rivals.select("ratio", "low", "high").row(-1)
+    effect = effect_text(*(1.0 / end if end > 0.0 else math.inf for end in (ratio, high, low)))
+    over = f"{effect} over the next {cut_text(factor, 3)}"
+    return f"{best} wins: {percent(result.rate.value)} clicked, {over}. {percent(result.confidence)} sure."
 
 
 def _certainty(result: Analysis) -> list[str]:
     """Say which levels may still be the best, and what a wrong choice would cost."""
     lines = []
     if result.check is not None and result.doubtful:
-        return [f"Its parts may depend on one another (p = {result.check.p_value:.2g}), so levels are not ranked."]
+        return [f"Its parts may interact (p = {result.check.p_value:.2g}), so levels are not ranked."]
     for factor, able in result.candidates.items():
         if factor in result.groups:
             lines.append(_apart(result, factor))
@@ -94,18 +108,17 @@ def _certainty(result: Analysis) -> list[str]:
         if size == 1:
             continue
         if not result.proves:
-            lines.append(f"{factor}: '{result.best[factor]}' is ahead, not proven.")
+            lines.append(f"{factor}: '{result.best[factor]}' is ahead, not proven yet.")
         elif len(able) == 1:
             lines.append(f"{factor}: '{able[0]}' is the best of {size}.")
         elif len(able) == size:
-            lines.append(f"{factor}: undecided; each of the {size} may be the best.")
+            lines.append(f"{factor}: no clear winner yet.")
         else:
-            out = "the other one is" if size - len(able) == 1 else f"the other {size - len(able)} are"
-            lines.append(f"{factor}: undecided between {some_of(quoted(able))}; {out} not the best.")
+            lines.append(f"{factor}: no clear winner yet between {some_of(quoted(able))}; the others are out.")
     undecided = any(len(able) > 1 for able in result.candidates.values())
     if undecided and result.proves and not result.groups and result.at_most_lost < 0.995:
         lines.append(
-            f"Showing {combination_text(result.best)} gives up at most {percent(result.at_most_lost)} of the best rate."
+            f"At worst {combination_text(result.best)} loses {percent(result.at_most_lost, 2)} of possible clicks."
         )
     return lines
 
@@ -141,24 +154,22 @@ def _against_control(result: Analysis) -> list[str]:
     if math.isnan(ratio.value):
         return [f"The control, {control}, cannot be compared with it: they share too few levels."]
     if math.isinf(ratio.value):
-        least = f"the best one's rate is at least {_short(ratio.low)} times the control's"
-        return [f"The control, {control}, has a level that was never clicked, so there is no ratio to it; {least}."]
-    interval = f"{_short(ratio.low)} to {_short(ratio.high)}"
-    return [f"Its rate is {_short(ratio.value)} times that of the control, {control} ({interval})."]
+        effect = effect_text(ratio.value, ratio.low, None)
+        return [f"The control, {control}, has a level that was never clicked. Clicks against it: {effect}."]
+    return [f"Clicks against the control, {control}: {effect_text(*ratio)}."]
 
 
 def _winner(result: Analysis) -> list[str]:
     """Say what the highest observed rate is worth."""
-    best, number = result.winner, result.combinations.height
-    if number < 2:
+    best = result.winner
+    if result.combinations.height < 2:
         return []
     rate = _with_interval(best.rate)
     if result.counts.slices is not None:
         rate = f"{_at(result)} an average {result.counts.period} {rate}"
     return [
-        f"The highest rate as observed is that of {combination_text(best.levels)}: {best.clicked:,} of {best.shown:,}, "
-        f"{rate}. The highest of {number:,} rates owes something to luck; the whole table "
-        f"suggests about {percent(best.shrunken)}."
+        f"Highest observed rate: {combination_text(best.levels)}, {best.clicked:,} of {best.shown:,}, {rate}. "
+        f"Expect about {percent(best.shrunken)} after launch: the top rate is flattered by luck."
     ]
 
 
@@ -224,7 +235,7 @@ def assumes(result: Analysis) -> str:
         each = f"{_at(result)} each {result.counts.period}"
         split = f"a random split {each} (shares and click rates may move {_steps(result)})"
     elif not result.counts.adaptive:
-        add = " There is no column of days: add one if click rates or shares moved."
+        add = " Add a date column if click rates or shares moved."
     needed = [split, "each visitor counted once"]
     if len(result.counts.factors) > 1:
         doubt = " (which is doubtful; the rate of the best as observed does not need it)" if result.doubtful else ""
@@ -240,20 +251,14 @@ def _at(result: Analysis) -> str:
     return "on" if result.counts.period == "day" else "in"
 
 
-def _is_assumed_first(result: Analysis) -> bool:
-    """Whether nothing in the table can tell if the assumptions hold: then they come before the answer."""
-    return result.counts.slices is None and not result.counts.adaptive
-
-
 def _conditions(result: Analysis) -> list[str]:
     """Say how sure the statements are, and what they allow for."""
     sure = percent(result.confidence)
     together = (
-        f"All statements on which levels are the best hold together with {sure} confidence; each interval holds with "
-        f"{sure} confidence, however the best was picked."
+        f"All statements on which levels are the best hold together with {sure} confidence. Each interval holds with "
+        f"{sure} confidence and is corrected for picking the winner."
     )
     return [
-        *([] if _is_assumed_first(result) else [assumes(result)]),
         *([together] if result.proves and max(result.counts.sizes) > 1 else []),
         *_scatter(result),
     ]
@@ -278,20 +283,15 @@ def _scatter(result: Analysis) -> list[str]:
 def level_columns(result: Analysis) -> pl.DataFrame:
     """Return the table of levels for people."""
     names = ["factor", "level", "shown", "clicked"]
-    columns = [_finite("fitted", "fitted"), *_ratio_columns("", "best", "interval")]
+    rate = pl.col("rate").map_elements(percent, pl.String)
+    effects = [_effects(result.levels, "", "best")]
     if result.control is not None:
-        columns += _ratio_columns("control_", "control", "control interval")
-    return result.levels.select(*names, pl.col("rate").map_elements(percent, pl.String), *columns)
+        effects.append(_effects(result.levels, "control_", "control"))
+    return result.levels.select(*names, rate, *effects)
 
 
-def _ratio_columns(prefix: str, to: str, title: str) -> list[pl.Expr]:
-    low, high = (pl.col(f"{prefix}{end}").map_elements(_short, pl.String) for end in ("low", "high"))
-    return [_finite(f"{prefix}ratio", f"ratio to {to}"), pl.format("{} to {}", low, high).alias(title)]
-
-
-def _finite(name: str, title: str) -> pl.Expr:
-    return pl.when(pl.col(name).is_finite()).then(pl.col(name).round_sig_figs(3)).alias(title)
-
-
-def _short(value: float) -> str:
-    return "any" if value == math.inf else f"{value:.3g}"
+def _effects(levels: pl.DataFrame, prefix: str, to: str) -> pl.Series:
+    """Return each level against the best one or the control, in words."""
+    ends = levels.select(f"{prefix}{name}" for name in ("ratio", "low", "high")).iter_rows()
+    said = [f"the {to}" if own == (1.0, 1.0, 1.0) else effect_text(*own) for own in ends]
+    return pl.Series(f"against the {to}", said, pl.String)

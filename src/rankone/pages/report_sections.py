@@ -40,6 +40,7 @@ class Part:
     files: dict[str, str] = field(default_factory=dict)  # by name: text to save
     warning: str = ""
     remarks: Sequence[str] = ()  # what else is to be said, a sentence or two each
+    details: Sequence[str] = ()  # assumptions and method, folded away
 
     @property
     def downloads(self) -> list[tuple[str, str, str]]:

@@ -27,3 +27,14 @@ def some_of(parts: Sequence[str], most: int = _MOST_NAMED) -> str:
 def quoted(names: Sequence[str]) -> list[str]:
     """Put names in quotes."""
     return [f"'{name}'" for name in names]
+
+
+def cut_text(text: str, most: int, letters: int = 60) -> str:
+    """Return the first words of a text.
+
+    >>> cut_text("Save money now", 3), cut_text("Save money now", 2)
+    ('Save money now', 'Save money…')
+    """
+    words = text.split()
+    short = " ".join(words[:most]) if len(words) > most else text
+    return text if len(short) == len(text) <= letters else f"{short[:letters].rstrip()}…"

@@ -1,4 +1,6 @@
-"""Ratios, shares and their intervals in words. Plain Python: a client reads a report too."""
+"""Effects: how many more or fewer clicks, with an interval. Plain Python: a client reads a report too."""
+
+import math
 
 from rankone.wording.numbers import percent
 
@@ -6,54 +8,36 @@ FEW_CLICKS, FEW_OUTCOMES = 10, 30  # with fewer of a level, it neither leads nor
 FEW = "not enough data"
 APART = "forbidden with the leader"
 BEATEN = "beaten by the leader"
-UNLIKE = "not known: outcomes do not come back alike"
+UNLIKE = "not known: outcomes are not reported equally"
+_WIDE = 20.0  # an interval that holds 0% and is wider than this ratio of its ends says nothing
 
 
-def against_text(ratio: float | None, low: float, high: float | None) -> str:
-    """Return how a level compares with the leading one.
+def signed_percent(ratio: float) -> str:
+    """Write a ratio as a change in percent.
 
-    >>> against_text(0.82, 0.74, 0.91), against_text(None, 0.0, None)
-    ('18% fewer, between 9% and 26%', 'not enough data')
-    >>> against_text(1.0, 0.82, 1.0)
-    'as many, at most 18% fewer'
+    >>> signed_percent(1.17), signed_percent(0.5), signed_percent(1.0), signed_percent(1.002), signed_percent(22.0)
+    ('+17%', '-50%', '0%', '+0.2%', '+2,100%')
     """
-    if ratio is None:
+    change = ratio - 1.0
+    return f"{'+' if change >= 1e-7 else ''}{percent(change, 2)}"
+
+
+def effect_text(ratio: float | None, low: float, high: float | None) -> str:
+    """Write a ratio with its interval as people write an effect.
+
+    >>> effect_text(1.17, 1.02, 1.33), effect_text(0.5, 0.14, 1.0), effect_text(None, 0.0, None)
+    ('+17% (+2% to +33%)', '-50% (-86% to 0%)', 'not enough data')
+    >>> effect_text(0.02, 0.0, 22.0), effect_text(1.59, 1.24, None), effect_text(math.inf, 1.24, math.inf)
+    ('not enough data', '+59% (at least +24%)', 'at least +24%')
+    """
+    most = math.inf if high is None else high
+    if ratio is None or math.isnan(ratio) or math.isnan(low):
         return FEW
-    alike, between = abs(ratio - 1.0) < 0.0005, between_text(low, high)
-    if alike and between.endswith("%"):  # there is no "fewer" or "more" before it that it could borrow
-        between += " fewer" if low < 1.0 else " more"
-    return f"{'as many' if alike else compared_text(ratio)}, {between}"
-
-
-def compared_text(ratio: float) -> str:
-    """Return how many clicks there are for one of another.
-
-    >>> compared_text(0.82), compared_text(1.1), compared_text(2.345)
-    ('18% fewer', '10% more', '2.3 times as many')
-    """
-    if ratio >= 2.0:
-        return f"{ratio:,.{1 if ratio < 9.95 else 0}f} times as many"
-    return f"{percent(abs(ratio - 1.0), 2)} {'fewer' if ratio < 1.0 else 'more'}"
-
-
-def between_text(low: float, high: float | None) -> str:
-    """Return an interval of such ratios.
-
-    >>> between_text(0.74, 0.91), between_text(0.74, 1.03), between_text(1.03, 1.22), between_text(0.0, 0.8)
-    ('between 9% and 26%', 'between 26% fewer and 3% more', 'between 3% and 22%', 'at least 20%')
-    >>> between_text(0.74, 1.0)
-    'at most 26%'
-    """
-    if high is None:
-        return "no bound yet" if low <= 0.0 else f"at least {compared_text(low)}"
-    if low <= 0.0 and 0.9995 < high <= 1.0:
-        return "not more"
-    if low <= 0.0:
-        return f"at least {percent(1.0 - high, 2)}" if high <= 1.0 else f"at most {compared_text(high)}"
-    if high == 1.0:  # cut there, by what was proven
-        return f"at most {percent(1.0 - low, 2)}"
-    if high <= 1.0:
-        return f"between {percent(1.0 - high, 2)} and {percent(1.0 - low, 2)}"
-    if low >= 1.0 and high < 2.0:
-        return f"between {percent(low - 1.0, 2)} and {percent(high - 1.0, 2)}"
-    return f"between {compared_text(low)} and {compared_text(high)}"
+    if low < 1.0 < most and not most <= _WIDE * low:
+        return FEW
+    if math.isinf(ratio):
+        return f"at least {signed_percent(low)}"
+    between = (
+        f"{signed_percent(low)} to {signed_percent(most)}" if most < math.inf else f"at least {signed_percent(low)}"
+    )
+    return f"{signed_percent(ratio)} ({between})"

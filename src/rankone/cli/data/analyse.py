@@ -32,6 +32,8 @@ def analyse(
     out: Path | None = typer.Option(None, help="Report to write, one HTML file that opens without a network."),
     chart: Path | None = typer.Option(None, help="Picture of the levels (.png .svg .pdf .html)."),
     heatmap: Path | None = typer.Option(None, help="Picture of how far pairs are from a product."),
+    brief: bool = typer.Option(False, "--brief", help="Print the headline and what it assumes, nothing else."),
+    details: bool = typer.Option(False, "--details", help="Print assumptions and method too."),
     as_json: bool = JSON,
     **table: Any,
 ) -> None:
@@ -58,6 +60,8 @@ def analyse(
     if as_json:
         print_json(answer.to_dict())
         return
-    print(answer)
+    print(answer.brief if brief else answer)
+    if details:
+        print(f"\n{answer.details}")
     if written:
         print(f"Written: {', '.join(map(str, written))}")

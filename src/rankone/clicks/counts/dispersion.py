@@ -29,12 +29,12 @@ class Dispersion(NamedTuple):
     def sentence(self) -> str:
         """What is said of it to a person."""
         if self.origin == "none":
-            return "Real traffic is often noisier than this assumes: pass counts by day, or a dispersion"
+            return "Real traffic is often noisier than this assumes. Add a date column for realistic intervals"
         if self.origin == "given":
-            return f"Clicks are taken to scatter {self.value:.3g} times as much as binomial ones (as given)"
+            return f"Day-to-day noise is taken as {self.value:.3g} times normal (as given)"
         where = "repeated rows" if self.origin == "repeats" else "slices of time"
-        more = "no more than chance" if self.value == 1.0 else f"{self.value:.3g} times as much as chance alone makes"
-        return f"Clicks scatter {more}: estimated from {where}, {self.freedom:.0f} degrees of freedom"
+        more = "normal" if self.value < 1.005 else f"{self.value:.3g} times normal, and intervals allow for it"
+        return f"Day-to-day noise is {more} (estimated from {where}, {self.freedom:.0f} degrees of freedom)"
 
     def to_dict(self) -> dict[str, float | str | None]:
         """Return plain values; a dispersion that was not estimated has no degrees of freedom."""
@@ -49,7 +49,7 @@ def given_dispersion(value: float) -> Dispersion:
     """Return a dispersion that the caller knows.
 
     >>> given_dispersion(1.9).sentence
-    'Clicks are taken to scatter 1.9 times as much as binomial ones (as given)'
+    'Day-to-day noise is taken as 1.9 times normal (as given)'
     """
     return Dispersion(number_in("dispersion", value, "[1, inf)", example=1.9), math.inf, "given")
 

@@ -70,22 +70,22 @@ class Misfit:
     def sentence(self, doubtful: bool) -> str:
         """What it costs, in words: while no test doubts the product, only how much it can cost."""
         if not doubtful:
-            return (
-                f"If combinations do interact, the product's best combination loses {self.at_most} of the best clicks."
-            )
+            return f"If combinations do interact, choosing level by level costs {self.at_most} of clicks."
         share = f"{percent(self.share, 2)} ({percent(self.share_low, 2)} to {percent(self.share_high, 2)})"
-        lost = f"the product's best combination loses about {percent(self.lost, 2)} of the best clicks"
+        lost = f"choosing level by level costs about {percent(self.lost, 2)} of clicks"
         between, verdict = self.at_most, "more data would tell whether that matters"
         if self.lost_high <= _LITTLE:
-            known = "levels do not act each" if self.share_low > 0.0 else "the data leave open whether levels act each"
-            verdict = f"the best is found all the same, but {known} for itself"
+            known = "levels interact" if self.share_low > 0.0 else "levels may interact"
+            verdict = f"{known}, but the best is found all the same"
         if self.costs_little:
-            verdict = "the product costs little here, whatever the p-value says"
+            verdict = "interaction costs little here, whatever the p-value says"
         elif self.lost_low > _LITTLE:
             between = f"between {percent(self.lost_low, 2)} and {percent(self.lost_high, 2)}"
-            verdict = "do not rely on the product here"
+            verdict = "do not choose level by level here"
         if self.share_low > 0.0:  # an interval that has 0 in it says nothing
-            return f"Of the variance between combinations about {share} is interaction; {lost}, {between}: {verdict}."
+            return (
+                f"About {share} of the differences between combinations is interaction; {lost}, {between}: {verdict}."
+            )
         return f"{lost[0].upper()}{lost[1:]}, {between}: {verdict}."
 
 

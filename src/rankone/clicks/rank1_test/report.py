@@ -49,14 +49,14 @@ class Rank1Check(Shown):
         if self.p_value is None:
             return "Nothing to test: the pairs share too few rows and columns, so any click rates are a product."
         if doubtful and self.misfit is not None and self.misfit.costs_little:
-            little = f"the product's best pair loses {self.misfit.at_most} of the best clicks"
-            return f"Rank 1 does not hold exactly, {self._outcome}: {self._farthest()}; but it costs little: {little}."
+            little = f"choosing level by level costs {self.misfit.at_most} of clicks"
+            return f"Factors interact a little ({self._outcome}), {self._farthest()}; {little}."
         if doubtful:
-            return f"The rank-1 assumption is doubtful, {self._outcome}: {self._farthest()}."
-        seen = "but these few clicks could hardly show one"
+            return f"Factors seem to interact ({self._outcome}), {self._farthest()}."
+        seen = ", but these few clicks could hardly show one"
         if self.visible is not None and self.visible <= 1.0:
-            seen = f"click rates off by {percent(self.visible, 2)}, up or down, would have been noticed with 80% power"
-        return f"No sign against the rank-1 assumption, {self._outcome}; {seen}."
+            seen = f"; a {percent(max(self.visible, 0.001), 2)} mismatch would usually show"
+        return f"No sign of interaction ({self._outcome}){seen}."
 
     def _farthest(self) -> str:
         cell = self.cells.row(0, named=True)
@@ -151,9 +151,9 @@ class Rank1Report(Shown):
             return f"Nothing to test in {len(self.checks)} queries: their pairs share too few items and positions."
         together = f"at an error rate of {self.level:g} for all of them together"
         if not self.doubts:
-            return f"No sign against the rank-1 assumption in any of {tested} queries, {together}."
+            return f"No sign of interaction in any of {tested} queries, {together}."
         named = some_of([f"{check.name} (p = {check.p_value:.2g})" for check in self.doubts])
-        return f"The rank-1 assumption is doubtful in {len(self.doubts)} of {tested} queries, {together}: {named}."
+        return f"Factors seem to interact in {len(self.doubts)} of {tested} queries, {together}: {named}."
 
     def _factors_sentence(self) -> str:
         tested = [check for check in self.checks if check.p_value is not None]
@@ -167,14 +167,11 @@ class Rank1Report(Shown):
         coarse = [check for check in tested if check.p_value == 1 / (1 + check.simulations)]
         if not self.doubtful and coarse:
             far = f"none of {coarse[0].simulations} simulated tables is as far from the product as {coarse[0].name}"
-            return f"Too few simulations to tell whether two factors depend on one another: {far}. All: {told}.{more}"
+            return f"Too few simulations to tell whether two factors interact: {far}. All: {told}.{more}"
         if not self.doubtful:
-            return f"No sign that two factors depend on one another: {told}.{more}"
+            return f"No sign of interaction between two factors: {told}.{more}"
         worst = listed(quoted(self.doubts[0].cells.select("row", "col").row(0)))
-        return (
-            f"Factors seem to depend on one another, so the product is doubtful: {self.doubts[0].name}, "
-            f"most of all {worst}. All tests: {told}.{more}"
-        )
+        return f"Factors seem to interact: {self.doubts[0].name}, most of all {worst}. All tests: {told}.{more}"
 
     def summary(self) -> pl.DataFrame:
         """One row per check: size, p-value, Holm's p-value, what could have been seen."""

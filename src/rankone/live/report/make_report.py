@@ -19,7 +19,7 @@ from rankone.live.report.rates import intervals, uniform_rate
 from rankone.live.report.report import Alarm, FactorReport, LevelReport, Report
 from rankone.live.verdict.verdict import Verdict, verdict_of
 from rankone.numerics.arrays import Floats, Ints
-from rankone.wording.ratios import against_text
+from rankone.wording.ratios import effect_text
 
 _AS_THEY_ARE = ("seq", "decisions", "fillers", "voided_by_age", "shown", "resumed", "control", "faults")
 
@@ -207,7 +207,7 @@ def _level_reports(
             if ratios is not None:
                 ratio, low, high, why = ratios[index]
                 leads = state.leads and index == state.leaders[factor]
-                against = "leads" if leads else why or against_text(ratio, low, high)
+                against = "leads" if leads else why or effect_text(ratio, low, high)
                 facts |= {"ratio": ratio, "ratio_low": low, "ratio_high": high, "against": against}
         reports.append(LevelReport(name, live, decisions, decisions / total, outcomes, clicks, **facts))
     return tuple(reports)

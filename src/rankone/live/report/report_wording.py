@@ -20,7 +20,7 @@ from rankone.specs import amount, duration
 from rankone.wording.combinations import combination_text
 from rankone.wording.lists import listed, quoted, some_of
 from rankone.wording.numbers import percent
-from rankone.wording.ratios import APART, FEW_CLICKS, FEW_OUTCOMES, between_text, compared_text
+from rankone.wording.ratios import APART, FEW, FEW_CLICKS, FEW_OUTCOMES, effect_text
 
 if TYPE_CHECKING:
     from rankone.live.report.report import FactorReport, LevelReport, Report
@@ -220,11 +220,9 @@ def _uplift(report: Report) -> list[str]:
     if report.best == report.control:
         return [f"What leads is {control} itself."]
     if report.uplift is None or report.uplift_high is None:
-        return [f"How it compares with {control} is not known yet."]
-    between = between_text(1.0 + report.uplift_low, 1.0 + report.uplift_high)
-    wrong = f"wrong with probability at most {report.error_rate:g}, by the same model: one level times the other"
-    than = "as" if report.uplift >= 1.0 else "than"
-    return [f"It has {compared_text(1.0 + report.uplift)} clicks {than} {control}, {between} ({wrong})."]
+        return [f"Clicks against {control}: {FEW}."]
+    effect = effect_text(1.0 + report.uplift, 1.0 + report.uplift_low, 1.0 + report.uplift_high)
+    return [f"Clicks against {control}: {effect}."]
 
 
 def _left(report: Report) -> list[str]:

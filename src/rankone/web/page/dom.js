@@ -37,7 +37,12 @@ export const living = (factor) => factor.levels.filter((level) => level.live).ma
 
 // For narrow cells.
 export function shortPercent(value) {
-  return value >= 0.0995 ? `${Math.round(100 * value)}%` : `${Number((100 * value).toFixed(1))}%`;
+  return value >= 0.0995 ? `${number(Math.round(100 * value))}%` : `${Number((100 * value).toFixed(1))}%`;
+}
+
+// An effect: +17%, -50%, 0%.
+export function signedPercent(change) {
+  return `${change > 0 ? "+" : change < 0 ? "-" : ""}${shortPercent(Math.abs(change))}`;
 }
 
 // A label of any length, at most some lines of it to be seen; all of it where the pointer rests.

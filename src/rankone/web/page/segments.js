@@ -1,11 +1,11 @@
 // Segments: does what is best depend on them, and what looks best in each.
 
-import { $, element, label, number, percent, shortPercent } from "./dom.js";
+import { $, element, label, number, percent, signedPercent } from "./dom.js";
 
 // How a level compares with the one that leads overall, in this segment.
 function against(segment, factor, name) {
   const { ratio } = segment.levels.find((level) => level.factor === factor && level.name === name);
-  return ratio === null || Math.abs(ratio - 1) < 0.0005 ? "" : ` (${shortPercent(Math.abs(ratio - 1))} ${ratio < 1 ? "fewer" : "more"})`;
+  return ratio === null || Math.abs(ratio - 1) < 0.0005 ? "" : ` (${signedPercent(ratio - 1)})`;
 }
 
 export function showSegments(report) {

@@ -52,11 +52,11 @@ function whisker(low, value, high, most, mark) {
   return drawn;
 }
 
-// Against the leader: "18% fewer, between 9% and 26%" and the same as a bar.
+// Against the leader: "-18% (-26% to -9%)" and the same as a bar.
 function compared(level, most) {
-  const [what, between] = level.against.split(/, (.*)/s);
-  if (level.ratio === null) return [element("small", {}, what || "\u2013")];
-  return [what, element("small", {}, between ?? ""), whisker(level.ratio_low, level.ratio, level.ratio_high ?? most, most, 1)];
+  const [what, between] = level.against.split(/ (?=\()/);
+  if (level.ratio === null || !between) return [element("small", {}, what || "\u2013")];
+  return [what, element("small", {}, between), whisker(level.ratio_low, level.ratio, level.ratio_high ?? most, most, 1)];
 }
 
 function clickRate(level, most) {

@@ -1,12 +1,7 @@
 // The verdict: who leads or has won, what that rests on, how long it takes yet, and what is wrong with the traffic.
 
-import { $, duration, element, number, shortPercent } from "./dom.js";
+import { $, duration, element, number, shortPercent, signedPercent } from "./dom.js";
 
-// Uplift as people say it: +12%, and "3.7 ×" from twice as many on.
-function signed(value) {
-  if (value >= 1) return `${number(Number((1 + value).toPrecision(2)))} \u00d7`;
-  return `${value > 0 ? "+" : value < 0 ? "\u2212" : ""}${shortPercent(Math.abs(value))}`;
-}
 const range = (low, high) => (low === high ? low : `${low} to ${high}`);
 
 // Whether something rang since all was last begun anew, so that the present statement may be wrong.
@@ -32,8 +27,8 @@ function visitorsLeft(report) {
 }
 
 function uplift(report) {
-  if (report.uplift === null || report.uplift_high === null) return ["Over the control", "\u2013", "not known yet"];
-  return ["Over the control", signed(report.uplift), `between ${signed(report.uplift_low)} and ${signed(report.uplift_high)}`];
+  if (report.uplift === null || report.uplift_high === null) return ["Over the control", "\u2013", "not enough data"];
+  return ["Over the control", signedPercent(report.uplift), `${signedPercent(report.uplift_low)} to ${signedPercent(report.uplift_high)}`];
 }
 
 // [name, value, more] of each figure.
