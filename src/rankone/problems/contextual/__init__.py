@@ -1,0 +1,5 @@
+"""Worlds whose items or visitors have features, which a policy sees before it decides."""
+
+from rankone.problems.contextual.feature_lists import FixedFeatures, FreshFeatures, c3, jmlr, logit, vial
+
+__all__ = ["FixedFeatures", "FreshFeatures", "c3", "jmlr", "logit", "vial"]
