@@ -5,7 +5,8 @@ is the upper Cholesky root U of the precision, U'U, which one observation change
 Murray, Saunders, "Methods for modifying matrix factorizations", 1974). It draws weights as ``mean + U^-1 z`` and gives
 the variance of an item's score as ``|U'^-1 x|^2``; rounding cannot make a variance negative.
 
-* Linear: an observation of weight c adds ``c x x'`` to the precision and ``c y x`` to the sums; mean = precision^-1 sums.
+* Linear: an observation of weight c adds ``c x x'`` to the precision and ``c y x`` to the sums; the mean solves
+  precision * mean = sums.
 * Logistic, one observation: with the mean m and variance s2 of its score, ``e = m + s2 (y - sigma(e))`` is where the
   posterior of the score is highest; mean += (y - sigma(e)) P x, and ``sigma'(e) x x'`` joins the precision (Laplace).
   Step after step this drifts where clicks are rare, so where features stay what they are (items are told apart by
@@ -332,8 +333,8 @@ def most_probable(mean: float, variance: float, pulls: int, clicks: int) -> floa
 
 
 @noalloc
-def take_in_click(state: Any, x: Floats, clicked: int) -> None:
-    """Learn one observation of a logistic regression: the mean where the posterior is highest, and its curvature."""
+def take_in_clicks(state: Any, x: Floats, pulls: int, clicks: int) -> None:
+    """Learn observations with the same features: the mean where the posterior is highest, and its curvature."""
     along, mean, root = state.work[1], state.mean[0], state.root[0]
     score = variance = 0.0
     for k in range(len(x)):
@@ -343,24 +344,24 @@ def take_in_click(state: Any, x: Floats, clicked: int) -> None:
     for k in range(len(x)):
         variance += along[k] * along[k]
     solve_up(root, along)
-    rate = sigma(most_probable(score, variance, 1, clicked))
+    rate = sigma(most_probable(score, variance, pulls, clicks))
     for k in range(len(x)):
-        mean[k] += along[k] * (clicked - rate)
+        mean[k] += along[k] * (clicks - pulls * rate)
         along[k] = x[k]
-    add_to_root(root, along, rate * (1.0 - rate))
+    add_to_root(root, along, pulls * rate * (1.0 - rate))
 
 
 @noalloc
-def note_cell(state: Any, item: int, x: Floats, clicked: int) -> None:
-    """Count an observation of an item; note where its features are no longer what they were."""
+def note_cell(state: Any, item: int, x: Floats, pulls: int, clicks: int) -> None:
+    """Count observations of an item; note where its features are no longer what they were."""
     cell, d = state.cells[item], len(x)
     for k in range(d):
         if cell[d] == 0.0:
             cell[k] = x[k]
         elif cell[k] != x[k]:
             state.counters[REG_CHANGED] = 1
-    cell[d] += 1.0
-    cell[d + 1] += clicked
+    cell[d] += pulls
+    cell[d + 1] += clicks
 
 
 @noalloc
@@ -403,10 +404,17 @@ def _learn_clicks(state: LogisticState, shown: Any, tag: int, outcome: Any) -> N
     counters, fits = state.counters, len(state.cells) > 0
     for position in range(looked_at(outcome, counters[REG_UNTIL])):
         x = state.kept[tag, position]
-        take_in_click(state, x, outcome[position])
+        take_in_clicks(state, x, 1, outcome[position])
         if fits and counters[REG_CHANGED] == 0:
-            note_cell(state, shown[position], x, outcome[position])
+            note_cell(state, shown[position], x, 1, outcome[position])
     release(state, tag)
+    fit_when_grown(state)
+
+
+@noalloc
+def fit_when_grown(state: Any) -> None:
+    """Fit again when what was learned has grown by a tenth since the last time."""
+    counters = state.counters
     counters[REG_LEARNED] += 1
     if counters[REG_LEARNED] >= counters[REG_NEXT_FIT] and counters[REG_CHANGED] == 0:
         fit_again(state)

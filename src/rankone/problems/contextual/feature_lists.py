@@ -10,7 +10,7 @@ look at each position for itself (``pbm``). Regret is per list: the best list of
 The families are the worlds of papers: `c3` of Li, Wang, Zhang, Chen, "Contextual Combinatorial Cascading Bandits"
 (ICML 2016), section 5.1; `vial` of Vial, Sanghavi, Shakkottai, Srikant (NeurIPS 2022) and Liu et al., "Contextual
 Combinatorial Bandits with Probabilistically Triggered Arms" (ICML 2023), appendix E; `jmlr` of Zhong, Cheung, Tan,
-"Thompson Sampling Algorithms for Cascading Bandits" (JMLR 2021), section 6. `logit` is ours: `c3` at click rates of 5 %.
+"Thompson Sampling Algorithms for Cascading Bandits" (JMLR 2021), section 6. `logit` is ours: `c3` at rates of 5 %.
 """
 
 import math
@@ -227,7 +227,7 @@ class FixedFeatures(ListProblem):
         return _told(self.reading, self.features.shape[1], self.n_positions)
 
     def value(self, shown: Sequence[int]) -> float:
-        """Return what a list earns on average: its clicks (``pbm``), or the share of visitors who leave with a click."""
+        """Return what a list earns on average: its clicks (``pbm``), or visitors who leave satisfied."""
         rates = self.weights * self.attraction[list(shown)]
         return float(rates.sum() if self.reading == "pbm" else 1.0 - np.prod(1.0 - rates))
 

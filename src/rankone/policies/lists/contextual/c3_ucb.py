@@ -1,7 +1,7 @@
 """C3-UCB of Li, Wang, Zhang, Chen, "Contextual Combinatorial Cascading Bandits" (ICML 2016), algorithm 1, disjunctive.
 
-The paper's position discounts are known, g_k = discount^(k - 1). V begins as ridge * I; observed items add g_k^2 x x' to
-it and g_k^2 y x to the sums. The index of an item is min(1, x'm + beta sqrt(x' V^-1 x)) with
+The paper's position discounts are known, g_k = discount^(k - 1). V begins as ridge * I; observed items add g_k^2 x x'
+to it and g_k^2 y x to the sums. The index of an item is min(1, x'm + beta sqrt(x' V^-1 x)) with
 ``beta = R sqrt(log(det V / (ridge^d delta^2))) + sqrt(ridge)``, delta = 1 / sqrt(n); the K largest are shown, the
 largest first. Features may change from list to list. The paper's constants are R = 1 and ridge = sum of g_k^2.
 """

@@ -1,8 +1,8 @@
 """CascadeLinUCB of Zong, Ni, Sung, Ke, Wen, Kveton, "Cascading Bandits for Large-Scale Recommendation Problems" (UAI
 2016), section 4: upper confidence bounds in a linear cascade.
 
-An item's index is min(1, x'm + c sqrt(x'P x)), with the belief N(m, P) of `cascade-lin-ts`; the K largest are shown, the
-largest first. Where c is not given it is that of the paper's theorem,
+An item's index is min(1, x'm + c sqrt(x'P x)), with the belief N(m, P) of `cascade-lin-ts`; the K largest are shown,
+the largest first. Where c is not given it is that of the paper's theorem,
 ``c = sqrt(d log(1 + n K / (d sigma^2)) + 2 log(n K)) / sigma + 1``, which needs the horizon n. It explores some ten
 times more than clicks need (`docs/features.md`).
 """

@@ -45,7 +45,7 @@ class LogisticPolicy(FeaturePolicy):
     """
 
     alpha: AtLeast0 = 0.5
-    sd: Annotated[float, "(0, inf)"] = 5.0
+    sd: Annotated[float, "(0, inf)"] = 10.0
     base: Annotated[float, "(0, 1)"] = 0.05
     until: Until = "first"
     features: Annotated[int | None, "[1, inf)"] = None

@@ -1,5 +1,5 @@
-"""CascadeWOFUL of Vial, Sanghavi, Shakkottai, Srikant, "Minimax Regret for Cascading Bandits" (NeurIPS 2022), section 5:
-a linear regression weighted by a bound on the variance of clicks.
+"""CascadeWOFUL of Vial, Sanghavi, Shakkottai, Srikant, "Minimax Regret for Cascading Bandits" (NeurIPS 2022): a
+linear regression weighted by a bound on the variance of clicks.
 
 Two beliefs side by side. The plain one gives each item an upper bound u = min(1, x'm + radius sqrt(x'P x)). A click's
 variance is at most its mean, so an observation counts 1 / max(u, 1 / K) in the weighted belief, with u as of when the

@@ -1,5 +1,5 @@
-"""LinTS-Cascade(lambda) of Zhong, Cheung, Tan, "Thompson Sampling Algorithms for Cascading Bandits" (JMLR 2021), section
-5: Thompson sampling in a linear cascade, with draws that widen as the theory asks.
+"""LinTS-Cascade(lambda) of Zhong, Cheung, Tan, "Thompson Sampling Algorithms for Cascading Bandits" (JMLR 2021):
+Thompson sampling in a linear cascade, with draws that widen as the theory asks.
 
 As `cascade-lin-ts` with sigma = 1, but weights are drawn with scale * v_t * sqrt(K) times the standard deviations of
 the belief, v_t = sqrt(9 d log t) / 4. scale = 1 has the paper's bound, scale = 0.01 is its practice. A reference.
