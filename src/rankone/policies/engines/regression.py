@@ -36,7 +36,7 @@ REG_UNTIL, REG_ASKED, REG_FREE, REG_LEARNED, REG_NEXT_FIT, REG_CHANGED = range(6
 SCORE, WIDTH, TIE, WEIGHT = range(4)  # rows of `of_items`
 _SLOTS = 512  # open decisions, to begin with
 _BLOCK = 128  # items whose variances are computed together: they stay in the fastest memory
-_STEPS, _FITS = 100, 8  # of Newton's method: for one observation, for all
+_STEPS, _FITS = 100, 25  # of Newton's method: for one observation, for all
 _FIRST_FIT, _GROWTH = 10, 1.1
 _FAR = 500.0  # scores beyond it have the same click rate
 
@@ -395,8 +395,15 @@ def fit_again(state: Any) -> None:
         if size < 1e-12:  # a millionth of a standard deviation
             break
         solve_up(root, slope)
+        furthest = 1.0  # no score moves by more than 1: within that the curvature says enough
+        for item in range(len(state.cells)):
+            if state.cells[item, d] > 0.0:
+                moved = 0.0
+                for k in range(d):
+                    moved += state.cells[item, k] * slope[k]
+                furthest = max(furthest, abs(moved))
         for k in range(d):
-            mean[k] += slope[k] / (1.0 + (math.sqrt(size) if size > 0.25 else 0.0))
+            mean[k] += slope[k] / furthest
 
 
 @learn.register(LogisticState)
