@@ -365,6 +365,39 @@ def note_cell(state: Any, item: int, x: Floats, pulls: int, clicks: int) -> None
 
 
 @noalloc
+def largest_change(state: Any, step: Floats) -> float:
+    """Return by how much a step of the mean changes a score at most."""
+    largest, d = 0.0, len(step)
+    for item in range(len(state.cells)):
+        if state.cells[item, d] > 0.0:
+            moved = 0.0
+            for k in range(d):
+                moved += state.cells[item, k] * step[k]
+            largest = max(largest, abs(moved))
+    return largest
+
+
+@noalloc
+def add_cells(state: Any, precision: Floats, mean: Floats, slope: Floats) -> None:
+    """Add what the counts say to the curvature (its upper half) and the slope of the log posterior at a mean."""
+    d = len(mean)
+    for item in range(len(state.cells)):
+        cell = state.cells[item]
+        if cell[d] == 0.0:
+            continue
+        score = 0.0
+        for k in range(d):
+            score += cell[k] * mean[k]
+        rate = sigma(score)
+        off, bend = cell[d + 1] - cell[d] * rate, cell[d] * rate * (1.0 - rate)
+        for k in range(d):
+            slope[k] += off * cell[k]
+            part = bend * cell[k]
+            for i in range(k, d):
+                precision[k, i] += part * cell[i]
+
+
+@noalloc
 def fit_again(state: Any) -> None:
     """Find the posterior of all counts: damped steps of Newton's method from the mean, then the curvature there."""
     root, mean, slope, d = state.root[0], state.mean[0], state.work[2], len(state.work[2])
@@ -373,20 +406,7 @@ def fit_again(state: Any) -> None:
             slope[k] = state.prior[1, k] * (state.prior[0, k] - mean[k])
             for i in range(d):
                 root[k, i] = state.prior[1, k] if i == k else 0.0
-        for item in range(len(state.cells)):
-            cell = state.cells[item]
-            if cell[d] == 0.0:
-                continue
-            score = 0.0
-            for k in range(d):
-                score += cell[k] * mean[k]
-            rate = sigma(score)
-            off, bend = cell[d + 1] - cell[d] * rate, cell[d] * rate * (1.0 - rate)
-            for k in range(d):
-                slope[k] += off * cell[k]
-                part = bend * cell[k]
-                for i in range(k, d):
-                    root[k, i] += part * cell[i]
+        add_cells(state, root, mean, slope)
         set_root(root)
         solve_down(root, slope)
         size = 0.0
@@ -395,15 +415,9 @@ def fit_again(state: Any) -> None:
         if size < 1e-12:  # a millionth of a standard deviation
             break
         solve_up(root, slope)
-        furthest = 1.0  # no score moves by more than 1: within that the curvature says enough
-        for item in range(len(state.cells)):
-            if state.cells[item, d] > 0.0:
-                moved = 0.0
-                for k in range(d):
-                    moved += state.cells[item, k] * slope[k]
-                furthest = max(furthest, abs(moved))
+        furthest = largest_change(state, slope)
         for k in range(d):
-            mean[k] += slope[k] / furthest
+            mean[k] += slope[k] / max(1.0, furthest)  # no score moves by more than 1: the curvature holds that far
 
 
 @learn.register(LogisticState)
