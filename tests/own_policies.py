@@ -19,7 +19,9 @@ def own_policies(plays: str = "pair") -> list[str]:
     if plays == "all":
         return sorted(own)
     return sorted(
-        name for name in own if same_kind(own[name].decision_kind, plays, (2, 2)) and name not in BESIDE_ANOTHER
+        name
+        for name, kind in own.items()
+        if same_kind(kind.decision_kind, plays, (2, 2)) and name not in BESIDE_ANOTHER and not kind.uses_context
     )
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.factors.elimination.ucb1_elim import UCB1Elim as UCB1Elim
     from rankone.policies.factors.glm_thompson import GLMThompson as GLMThompson
     from rankone.policies.factors.kl_ucb import KLUCB as KLUCB
+    from rankone.policies.factors.logit_ts import LogitTS as LogitTS
     from rankone.policies.factors.per_factor import PerFactor as PerFactor
     from rankone.policies.factors.thompson import Thompson as Thompson
     from rankone.policies.factors.ucb1 import UCB1 as UCB1
@@ -51,6 +52,14 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.lists.cascades.dcm_kl_ucb import DCMKLUCB as DCMKLUCB
     from rankone.policies.lists.cascades.dcm_ts import DCMTS as DCMTS
     from rankone.policies.lists.cascades.pie_l import PIEL as PIEL
+    from rankone.policies.lists.contextual.c3_ucb import C3UCB as C3UCB
+    from rankone.policies.lists.contextual.cascade_lin_ts import CascadeLinTS as CascadeLinTS
+    from rankone.policies.lists.contextual.cascade_lin_ucb import CascadeLinUCB as CascadeLinUCB
+    from rankone.policies.lists.contextual.cascade_logit_ts import CascadeLogitTS as CascadeLogitTS
+    from rankone.policies.lists.contextual.cascade_logit_ucb import CascadeLogitUCB as CascadeLogitUCB
+    from rankone.policies.lists.contextual.cascade_woful import CascadeWOFUL as CascadeWOFUL
+    from rankone.policies.lists.contextual.lin_ts_cascade import LinTSCascade as LinTSCascade
+    from rankone.policies.lists.contextual.vac2_ucb import VAC2UCB as VAC2UCB
     from rankone.policies.lists.epsilon_greedy_list import EpsilonGreedyList as EpsilonGreedyList
     from rankone.policies.lists.positions.bc_ts import BCTS as BCTS
     from rankone.policies.lists.positions.gibbs_ts import GibbsTS as GibbsTS

@@ -90,7 +90,7 @@ class Policy:
             return dataclasses.replace(self, **{"horizon": horizon})
         return self
 
-    def with_known(self, known: Mapping[str, tuple[float, ...]]) -> Self:
+    def with_known(self, known: Mapping[str, Any]) -> Self:
         """Fill in what a problem says beforehand (`Problem.known`), where the policy needs it and has not got it."""
         missing = {name: value for name, value in known.items() if getattr(self, name, 0) is None}
         return dataclasses.replace(self, **missing) if missing else self

@@ -82,7 +82,7 @@ class Problem:
         """Return what a policy must never show: rules of one level per factor, -1 where any level will do."""
         return np.empty((0, len(self.shape)), np.int64)
 
-    def known(self) -> dict[str, tuple[float, ...]]:
+    def known(self) -> dict[str, Any]:
         """Return what a policy may be told beforehand, by the name of its parameter: how well positions are seen.
 
         A policy that has no such parameter is told nothing.

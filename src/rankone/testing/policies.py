@@ -19,6 +19,7 @@ from rankone.numerics.seeds import generator
 from rankone.policies import Agent, Policy, as_policy, known_policies
 from rankone.policies.advance import LEARN, Stretch, advance, is_settled
 from rankone.policies.chances import watch
+from rankone.problems.contextual import FixedFeatures, Visitors
 from rankone.problems.segmented import Segmented
 from rankone.simulation import simulate
 from rankone.testing.games import Game, Shown, game_of, play
@@ -53,7 +54,8 @@ class PolicySuite(Suite):
         """Return the policy with all that it cannot start without."""
         game, positions = self.game, max(1, int(shape[1]))
         best = (0, 0) if game.decision_kind == "pair" else tuple(range(positions))
-        return self.policy.with_horizon(horizon).with_known(game.known(positions)).for_problem(*best)
+        known = game.known(positions) | {"features": n_features(self.policy, shape)}
+        return self.policy.with_horizon(horizon).with_known(known).for_problem(*best)
 
     def agent(self, *shape: int, seed: int = 0, horizon: int = 500) -> Agent:
         """Return an agent that plays the policy, with all that the policy cannot start without."""
@@ -244,7 +246,7 @@ class PolicySuite(Suite):
             certain = np.zeros(shape)
             best = tuple(size - 1 for size in shape)
             certain[best] = 1.0
-            policy = self.policy.with_horizon(self.horizon).for_problem(*best)
+            policy = self._told(self.policy.with_horizon(self.horizon)).for_problem(*best)
             game = dataclasses.replace(self.game, certain=certain)
             steps = self.horizon // (1 if hasattr(policy, "horizon") else 10)  # stages are laid out for the horizon
             decisions = play(game, agent_of(policy, *shape), steps, certain, 4, late=3)
@@ -254,7 +256,7 @@ class PolicySuite(Suite):
                 expect(table.shape == shape and len(shown) == len(shape), f"a table of {shape}", table.shape, _FACTORS)
         if not self.learns or not self.policy.supports_forbidden:
             return
-        agent = agent_of(self.policy.with_horizon(500), 2, 3, 2, forbidden=[(0, 1, -1), (-1, -1, 1)])
+        agent = agent_of(self._told(self.policy.with_horizon(500)), 2, 3, 2, forbidden=[(0, 1, -1), (-1, -1, 1)])
         for shown in play(self.game, agent, 300, np.full((2, 3, 2), 0.5), 5, late=3):
             expect(shown[:2] != (0, 1) and shown[2] != 1, "no forbidden combination", shown, "see `forbidden` of start")
 
@@ -296,6 +298,10 @@ class PolicySuite(Suite):
         problem, horizon = self.game.problem, 500
         if self.policy.by_segment:
             problem = Segmented([[[0.9, 0.5], [0.8, 0.4]], [[0.5, 0.9], [0.8, 0.4]]])
+        elif self.policy.uses_context and self.game.decision_kind == "list":
+            problem = FixedFeatures([0.9, 0.2, 0.4, 0.6], np.eye(4), 2)
+        elif self.policy.uses_context:
+            problem = Visitors([3.0, 0.0, 0.0, 0.0, 1.0, 0.0, -2.0, 2.0, 0.0, 0.0, 0.0, 0.0], (3, 2), 1)
         policy = self.policy.with_known(self.game.known(problem.shape[1]))
         for feedback in (None, "delay:mean=10") if self.studied_late else (None,):
             study = simulate(problem, policy, horizon, runs=2, workers=1, feedback=feedback)
@@ -303,6 +309,9 @@ class PolicySuite(Suite):
                 most = horizon * self.game.layout.outcome + 1e-9
                 kept = (np.diff(run.regret, prepend=0.0) >= -1e-9).all() and run.regret[-1] <= most
                 expect(kept, "regret that never falls", run.regret, "see that `decide` fills in what is shown")
+
+    def _told(self, policy: Policy) -> Policy:
+        return policy.with_known({"features": n_features(policy, (1,))})
 
     def _expect_found(self, decisions: list[Shown], do: str) -> None:
         last = decisions[-self.horizon // 10 :]
@@ -322,35 +331,44 @@ class PolicySuite(Suite):
         """Play, and write down every event as a journal would."""
         events: list[tuple[int, Any, list[int]]] = []
         play(self.game, self.agent(), steps, self.game.mixed, 9, late=5, void=_VOID, events=events)
-        return _stretch(self.game, events, self.policy.by_segment)
+        return _stretch(self.game, events, self.policy)
 
 
 class _Visited(Agent):
-    """Asked by visitors of three segments in turn."""
+    """Asked by three visitors in turn, or for items that their features tell apart."""
 
     def ask(self, context: Sequence[float] = ()) -> Any:
         """Return the next decision."""
-        return super().ask(context or _visitor(self._asked))
+        return super().ask(context or _context(self.policy, self.shape, self._asked))
 
 
-def _visitor(number: int) -> tuple[float, ...]:
-    """Return the context of a decision: the segment of who asks."""
+def n_features(policy: Policy, shape: Sequence[Any]) -> int:
+    """Return how many features there are in tests: one an item, or one a visitor."""
+    return max(1, int(shape[0])) if policy.decision_kind == "list" else 1
+
+
+def _context(policy: Policy, shape: Sequence[int], number: int) -> tuple[float, ...]:
+    """Return the context of a decision: the segment of who asks, or a feature for each item."""
+    if policy.decision_kind == "list":
+        return tuple(np.eye(shape[0]).ravel().tolist())
     return (float(number % 3),)
 
 
 def agent_of(policy: Policy, *shape: int, **more: Any) -> Agent:
-    """Return an agent; one whose policy tells segments apart is asked by visitors of several."""
-    return _Visited(policy, *shape, n_context=1, **more) if policy.by_segment else policy.agent(*shape, **more)
+    """Return an agent; one whose policy looks at a context is given one."""
+    if not policy.uses_context:
+        return policy.agent(*shape, **more)
+    return _Visited(policy, *shape, n_context=len(_context(policy, shape, 0)), **more)
 
 
-def _stretch(game: Game, events: list[tuple[int, Any, list[int]]], by_segment: bool = False) -> Stretch:
+def _stretch(game: Game, events: list[tuple[int, Any, list[int]]], policy: Policy | None = None) -> Stretch:
     stretch = Stretch.room(game.layout, size=len(events))
     for index, (what, decision, outcome) in enumerate(events):
         stretch.what[index], stretch.tags[index] = what, decision.tag
         stretch.shown[index], stretch.outcomes[index] = decision.shown, outcome
-    if by_segment:
-        visitors = [_visitor(decision.number) for _, decision, _ in events]
-        stretch = stretch._replace(context=np.array(visitors))
+    if policy is not None and policy.uses_context:
+        contexts = [_context(policy, game.certain.shape, decision.number) for _, decision, _ in events]
+        stretch = stretch._replace(context=np.array(contexts))
     return stretch
 
 

@@ -41,7 +41,7 @@ def warm_up(policy: list[str] = policy_option([], "A policy to compile; repeatab
             if live is None:
                 print(f"rankone: {each.label} is for larger problems: compiled when it plays one", file=sys.stderr)
             else:
-                if not each.by_segment:  # it needs visitors who can be told apart
+                if not each.uses_context:  # it needs visitors who can be told apart
                     _play(ready)
                 places[kept_in(live)] = None
     if None in places:
@@ -70,4 +70,4 @@ def _play_lists(policy: Policy) -> None:
     from rankone.simulation import simulate
 
     if policy.decision_kind == "list":
-        simulate("pbm-list:2x2", policy, horizon=2, runs=1, workers=1)
+        simulate("vial:2x2" if policy.uses_context else "pbm-list:2x2", policy, horizon=2, runs=1, workers=1)

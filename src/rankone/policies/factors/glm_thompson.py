@@ -37,11 +37,12 @@ from rankone.kernels.policy import decide, learn, relearn
 from rankone.numerics.arrays import Floats, Ints, starts_of
 from rankone.policies.combination_policy import CombinationPolicy, first_allowed
 from rankone.policies.engines.combinations import ANY, may_show, number_of, write_levels
+from rankone.policies.engines.regression import most_probable
 
 _MOST_WEIGHTS = 2_000  # the square root of their covariance then takes 32 megabytes
 _MOST_NAMED = 10_000  # combinations of the factors that rules name: all are gone through where the best is forbidden
 _OF_INTERCEPT, _OF_LEVEL, _OF_PAIR = 1.0, 0.5, 0.3  # standard deviations before anything is known
-_STARTS, _TRIES, _STEPS = 5, 50, 100
+_STARTS, _TRIES = 5, 50
 
 
 class GLMState(NamedTuple):
@@ -224,27 +225,6 @@ def _decide(state: GLMState, context: Any, rng: Any, shown: Any) -> int:
 
 
 @noalloc
-def solve(mean: float, variance: float, pulls: int, clicks: int) -> float:
-    """Return e with ``e = mean + variance * (clicks - pulls * sigma(e))``: Newton's method, kept within bounds."""
-    low, high = mean - variance * (pulls - clicks), mean + variance * clicks
-    result = min(max(mean, low), high)
-    for _ in range(_STEPS):
-        rate = 1.0 / (1.0 + math.exp(-result))
-        off = result - mean - variance * (clicks - pulls * rate)
-        if off > 0.0:
-            high = result
-        else:
-            low = result
-        step = result - off / (1.0 + variance * pulls * rate * (1.0 - rate))
-        if not low < step < high:
-            step = 0.5 * (low + high)
-        if abs(step - result) <= 1e-12 * (1.0 + abs(result)):
-            return step
-        result = step
-    return result
-
-
-@noalloc
 def find_features(state: GLMState, shown: Any) -> None:
     """Fill in which weights a combination has."""
     features, n_factors = state.features, len(state.sizes)
@@ -275,7 +255,7 @@ def record_outcomes(state: GLMState, shown: Any, pulls: int, clicks: int) -> Non
         variance += back[index] * back[index]
     if variance <= 0.0:
         return
-    result = solve(mean, variance, pulls, clicks)
+    result = most_probable(mean, variance, pulls, clicks)
     rate = 1.0 / (1.0 + math.exp(-result))
     shrunk = (1.0 - 1.0 / math.sqrt(1.0 + pulls * rate * (1.0 - rate) * variance)) / variance
     for index in range(n):

@@ -1,0 +1,179 @@
+"""Thompson sampling in a logistic regression on the levels of factors and the features of visitors: as
+`cascade-logit-ts`, for combinations (Chapelle, Li, "An Empirical Evaluation of Thompson Sampling", NIPS 2011, section
+4; Hill et al., KDD 2017, section 3, with context).
+
+The logit of the click rate is an intercept, one effect a level, one a feature of the visitor, and one for each feature
+with each level. Each decision draws all effects once, with `alpha` times the standard deviations of the belief; given
+the visitor they are a sum over factors, so each factor shows its best level: no combination is enumerated. Effects of
+levels together are not in the model (`glm-thompson:pairs=true` has them, without visitors).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from rankone.compiling.compiled import noalloc
+from rankone.compiling.dispatch import with_fields
+from rankone.errors import InputError
+from rankone.kernels.policy import decide, learn, relearn, set_context
+from rankone.numerics.arrays import Floats, Ints, starts_of
+from rankone.policies.base import AtLeast0
+from rankone.policies.combination_policy import CombinationPolicy
+from rankone.policies.engines.regression import (
+    REG_ASKED,
+    REG_CHANGED,
+    REG_FREE,
+    LogisticState,
+    draw_weights,
+    fit_when_grown,
+    note_cell,
+    release,
+    start_regression,
+    take_in_clicks,
+)
+from rankone.specs import whole_number
+
+_MOST_EFFECTS = 2_000
+_MOST_CELLS, _MOST_KEPT = 4_096, 1 << 20  # visitors with combinations that are counted; numbers to keep of them
+_TRIES = 32
+
+
+class LogitCombinationState(with_fields(LogisticState, "first", "visitor")):  # type: ignore[misc]
+    """Beliefs about effects, ``(1 + d) * (1 + levels)`` of them: of nothing and each feature, alone and with levels.
+
+    `first` (D + 1,) says where the levels of each factor begin; `visitor` (1 + d,) is a 1 and the features of whom
+    outcomes are about that are learned anew.
+    """
+
+    first: Ints
+    visitor: Floats
+
+
+@dataclass(frozen=True)
+class LogitTS(CombinationPolicy):
+    """Thompson sampling in a logistic regression on levels, features of visitors, and both together.
+
+    Args:
+        alpha: width of the draw, in standard deviations: 1 is Thompson sampling, 0 greedy.
+        main: standard deviation of the effect of a level or a feature, before anything is known.
+        crossed: the same of a feature together with a level.
+        base: click rate to be expected before anything is known.
+        features: how many features a visitor has; a study fills it in.
+
+    >>> LogitTS(alpha=1.0).label
+    'logit-ts:alpha=1'
+    """
+
+    name = "logit-ts"
+    use_when = "combinations for visitors with features, which may change what is best"
+    uses_context = True
+    supports_forbidden: ClassVar[bool] = False
+    alpha: AtLeast0 = 0.5
+    main: Annotated[float, "(0, inf)"] = 0.5
+    crossed: Annotated[float, "(0, inf)"] = 0.3
+    base: Annotated[float, "(0, 1)"] = 0.05
+    features: Annotated[int | None, "[1, inf)"] = None
+
+    def _begin(self, sizes: Ints, forbidden: Ints) -> LogitCombinationState:
+        if self.features is None:
+            do = "play a problem that has them, such as visitors:5x4:d=5, or choose a policy without, such as uts"
+            raise InputError(f"visitors with features for {self.name}", "none", do)
+        levels = int(sizes.sum())
+        spread = np.full((1 + whole_number("features", self.features), 1 + levels), self.crossed)
+        spread[0], spread[:, 0], mean = self.main, self.main, np.zeros(spread.shape)
+        spread[0, 0], mean[0, 0] = 1.0, math.log(self.base / (1.0 - self.base))
+        if spread.size > _MOST_EFFECTS:
+            raise InputError(f"at most {_MOST_EFFECTS:,} effects", f"{spread.size:,}", "leave levels or features out")
+        prior = mean.ravel(), spread.ravel() ** -2
+        state = start_regression(
+            LogisticState, min(_MOST_CELLS, _MOST_KEPT // mean.size), 1, *prior, [self.alpha], fits=True
+        )
+        visitor = np.zeros(1 + self.features)
+        visitor[0] = 1.0
+        return LogitCombinationState(*state, starts_of(sizes), visitor)
+
+
+@noalloc
+def _set_features(state: Any, x: Floats, visitor: Any, skip: int, shown: Any) -> None:
+    """Fill in the features of a combination for a visitor, whose own begin at `skip`."""
+    levels = state.first[len(state.first) - 1]
+    for k in range(len(x)):
+        x[k] = 0.0
+    for row in range(len(state.visitor)):
+        value = 1.0 if row == 0 else visitor[row - 1 + skip]
+        start = row * (1 + levels)
+        x[start] = value
+        for factor in range(len(shown)):
+            x[start + 1 + state.first[factor] + shown[factor]] = value
+
+
+@decide.register(LogitCombinationState)
+def _decide(state: LogitCombinationState, context: Any, rng: Any, shown: Any) -> int:
+    draw_weights(state, 0, state.settings[0], rng)
+    drawn, levels, counters = state.work[0], state.first[len(state.first) - 1], state.counters
+    for factor in range(len(shown)):
+        largest = -math.inf
+        for level in range(state.first[factor + 1] - state.first[factor]):
+            index = 1 + state.first[factor] + level
+            worth = drawn[index]
+            for k in range(len(state.visitor) - 1):
+                worth += context[k] * drawn[(1 + k) * (1 + levels) + index]
+            if worth > largest:
+                largest, shown[factor] = worth, level
+    counters[REG_ASKED] += 1
+    counters[REG_FREE] -= 1
+    slot = state.free[counters[REG_FREE]]
+    _set_features(state, state.kept[slot, 0], context, 0, shown)
+    return slot
+
+
+@noalloc
+def _cell_of(state: Any, x: Floats) -> int:
+    """Return the place of a visitor with a combination among the counts, an empty one if it is new; -1: none left."""
+    d, key = len(x), 0
+    for k in range(d):
+        if x[k] != 0.0:
+            key = (key * 31 + k * 7 + int(x[k] * 1024.0)) % 1_000_000_007
+    for attempt in range(_TRIES):
+        index = (key + attempt) % len(state.cells)
+        same = True
+        if state.cells[index, d] > 0.0:
+            for k in range(d):
+                same &= state.cells[index, k] == x[k]
+        if same:
+            return index
+    return -1
+
+
+@noalloc
+def _take_in(state: Any, x: Floats, pulls: int, clicks: int) -> None:
+    take_in_clicks(state, x, pulls, clicks)
+    if state.counters[REG_CHANGED] == 0:
+        index = _cell_of(state, x)
+        if index < 0:  # visitors hardly come twice: what was learned one by one has to do
+            state.counters[REG_CHANGED] = 1
+        else:
+            note_cell(state, index, x, pulls, clicks)
+
+
+@learn.register(LogitCombinationState)
+def _learn(state: LogitCombinationState, shown: Any, tag: int, outcome: Any) -> None:
+    _take_in(state, state.kept[tag, 0], 1, outcome[0])
+    release(state, tag)
+    fit_when_grown(state)
+
+
+@set_context.register(LogitCombinationState)
+def _set_context(state: LogitCombinationState, context: Any) -> None:
+    for k in range(len(state.visitor) - 1):
+        state.visitor[1 + k] = context[k] if k < len(context) else 0.0
+
+
+@relearn.register(LogitCombinationState)
+def _relearn(state: LogitCombinationState, shown: Any, pulls: int, clicks: int) -> None:
+    if pulls > 0:
+        x = state.kept[state.free[0], 0]  # free, and never the next
+        _set_features(state, x, state.visitor, 1, shown)
+        _take_in(state, x, pulls, clicks)

@@ -1,0 +1,86 @@
+"""Thompson sampling in a logistic cascade: Chapelle, Li, "An Empirical Evaluation of Thompson Sampling" (NIPS 2011),
+algorithm 3, with a full covariance and for lists.
+
+An item with features x is clicked, when looked at, with probability 1 / (1 + exp(-x'w)); an intercept is added. The
+belief about w is normal (Laplace's method, fitted again as data grow: `engines.regression`). Each list draws weights
+once, with `alpha` times the standard deviations of the belief, and shows the K items with the largest x'w, the largest
+first. Half the width, alpha = 0.5, had less regret than 1 in every world measured, and no heavier tail; alpha = 0 is
+greedy and can stay with a bad choice for ever (`docs/features.md`).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from rankone.kernels.policy import decide
+from rankone.policies.base import AtLeast0
+from rankone.policies.engines.lists.layout import Until
+from rankone.policies.engines.regression import (
+    FeaturePolicy,
+    LogisticState,
+    State,
+    draw_weights,
+    score_items,
+    show_best,
+    start_regression,
+)
+
+
+class LogitTSState(LogisticState):
+    """Beliefs about logistic weights."""
+
+
+@dataclass(frozen=True)
+class LogisticPolicy(FeaturePolicy):
+    """Base of the logistic policies for lists.
+
+    Args:
+        alpha: width of the draw or of the bound, in standard deviations.
+        sd: standard deviation of a weight before anything is known; wide where features have norm 1.
+        base: click rate to be expected before anything is known.
+        until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
+        features: how many features an item has; a study fills it in.
+    """
+
+    alpha: AtLeast0 = 0.5
+    sd: Annotated[float, "(0, inf)"] = 10.0
+    base: Annotated[float, "(0, 1)"] = 0.05
+    until: Until = "first"
+    features: Annotated[int | None, "[1, inf)"] = None
+
+    def _state(self, kind: type[State], n_items: int, n_positions: int) -> State:
+        d = self.n_features()
+        mean, precision = np.zeros(d + 1), np.full(d + 1, self.sd**-2)
+        mean[d], precision[d] = math.log(self.base / (1.0 - self.base)), 1.0
+        return start_regression(kind, n_items, n_positions, mean, precision, [self.alpha], until=self.until, fits=True)
+
+
+@dataclass(frozen=True)
+class CascadeLogitTS(LogisticPolicy):
+    """Thompson sampling in a logistic regression of clicks on features of items.
+
+    Args:
+        alpha: width of the draw, in standard deviations: 1 is Thompson sampling, 0 greedy.
+        sd: standard deviation of a weight before anything is known; wide where features have norm 1.
+        base: click rate to be expected before anything is known.
+        until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
+        features: how many features an item has; a study fills it in.
+
+    >>> CascadeLogitTS(alpha=1.0).label
+    'cascade-logit-ts:alpha=1'
+    """
+
+    name = "cascade-logit-ts"
+    use_when = "items with features: the default; late outcomes, any click rates"
+
+    def _begin(self, n_items: int, n_positions: int) -> LogitTSState:
+        return self._state(LogitTSState, n_items, n_positions)
+
+
+@decide.register(LogitTSState)
+def _decide(state: LogitTSState, context: Any, rng: Any, shown: Any) -> int:
+    draw_weights(state, 0, state.settings[0], rng)
+    score_items(state, context, state.work[0])
+    return show_best(state, context, rng, shown)

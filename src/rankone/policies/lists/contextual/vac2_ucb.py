@@ -1,0 +1,75 @@
+"""VAC2-UCB of Liu, Zuo, Wang, Wang, Wierman, Chen, "Contextual Combinatorial Bandits with Probabilistically Triggered
+Arms" (ICML 2023), algorithm 2: a linear regression weighted by the largest variance that a click can have.
+
+With the belief N(m, P), an item's click rate lies between x'm - radius sqrt(x'P x) and x'm + radius sqrt(x'P x), cut at
+0 and 1. V is the largest p (1 - p) in between; an observation counts 1 / V, of when the list was shown. The K largest
+upper ends are shown, the largest first. The paper's radius, 2 rho, is several hundred at any horizon that can be run;
+here it is 2, and V is at least `floor`, as an item whose upper end is 0 would count without bound.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from rankone.kernels.policy import decide
+from rankone.policies.engines.lists.layout import Until
+from rankone.policies.engines.regression import (
+    SCORE,
+    WEIGHT,
+    WIDTH,
+    FeaturePolicy,
+    RegressionState,
+    find_mean,
+    find_widths,
+    score_items,
+    show_best,
+    start_regression,
+)
+
+
+class VAC2State(RegressionState):
+    """Beliefs about linear weights."""
+
+
+@dataclass(frozen=True)
+class VAC2UCB(FeaturePolicy):
+    """Upper confidence bounds in a linear regression whose observations are weighted by the variance of clicks.
+
+    Args:
+        radius: how many standard deviations the bounds lie from the mean.
+        floor: the least variance of a click that observations are weighted by.
+        until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
+        features: how many features an item has; a study fills it in.
+
+    >>> VAC2UCB(radius=1.0).label
+    'vac2-ucb:radius=1'
+    """
+
+    name = "vac2-ucb"
+    use_when = "items with features, attraction linear in them: the least regret there; the same list for the same data"
+    radius: Annotated[float, "(0, inf)"] = 2.0
+    floor: Annotated[float, "(0, 0.25]"] = 0.01
+    until: Until = "first"
+    features: Annotated[int | None, "[1, inf)"] = None
+
+    def _begin(self, n_items: int, n_positions: int) -> VAC2State:
+        prior = np.zeros(self.n_features()), np.ones(self.n_features())
+        settings = [self.radius, self.floor]
+        return start_regression(VAC2State, n_items, n_positions, *prior, settings, until=self.until)
+
+
+@decide.register(VAC2State)
+def _decide(state: VAC2State, context: Any, rng: Any, shown: Any) -> int:
+    find_mean(state, 0)
+    score_items(state, context, state.mean[0])
+    find_widths(state, 0, context)
+    scores, widths, weights = state.of_items[SCORE], state.of_items[WIDTH], state.of_items[WEIGHT]
+    radius, floor = state.settings[0], state.settings[1]
+    for item in range(len(scores)):
+        high = min(1.0, max(0.0, scores[item] + radius * widths[item]))
+        low = min(1.0, max(0.0, scores[item] - radius * widths[item]))
+        nearest = min(max(0.5, low), high)  # to one half: there p (1 - p) is largest
+        weights[item] = 1.0 / max(floor, nearest * (1.0 - nearest))
+        scores[item] = high
+    return show_best(state, context, rng, shown)
