@@ -22,6 +22,7 @@ from rankone.live.messages import (
     Outcome,
     Request,
     Tell,
+    Track,
     Void,
     checked_request,
     each_answered,
@@ -137,10 +138,14 @@ class RemoteExperiment(ExperimentMethods):
             raise checked
         if isinstance(checked, Ask):
             return self._ask(checked)
+        if isinstance(checked, Track):
+            body = _given(visitor=checked.visitor, goal=checked.goal, value=checked.value, source=checked.source)
+            body["key"] = checked.key or secrets.token_hex(16)
+            return Outcome.of_dict(self._post("track", body))
         path = f"decisions/{quote(str(checked.id), safe='')}"
         if isinstance(checked, Void):
             return Outcome.of_dict(self._put(f"{path}/void", None))
-        body = _given(clicked=checked.clicked, reward=checked.reward, source=checked.source)
+        body = _told(checked) | _given(source=checked.source)
         return Outcome.of_dict(self._put(f"{path}/outcome", body))
 
     def _ask(self, asked: Ask) -> list[Decision]:
@@ -154,7 +159,7 @@ class RemoteExperiment(ExperimentMethods):
 
     def _carry_out_tells(self, requests: list[Tell], source: str | None) -> list[Outcome | Exception]:
         def carry_out(told: list[Any]) -> list[Outcome | Exception]:
-            content = [_given(id=str(tell.id), clicked=tell.clicked, reward=tell.reward) for tell in told]
+            content = [{"id": str(tell.id)} | _told(tell) for tell in told]
             found = self._post("tell", _given(outcomes=content, source=source))["outcomes"]
             return [problem_error(answer) if "code" in answer else Outcome.of_dict(answer) for answer in found]
 
@@ -184,10 +189,18 @@ class RemoteExperiment(ExperimentMethods):
         self._transport.close()
 
     def _post(self, path: str, body: Any, timeout: float | None = None) -> Any:
-        return self._transport.send("POST", f"{self._path}/{path}", body, again=path == "tell", timeout=timeout)
+        return self._transport.send(
+            "POST", f"{self._path}/{path}", body, again=path in ("tell", "track"), timeout=timeout
+        )
 
     def _put(self, path: str, body: Any) -> Any:
         return self._transport.send("PUT", f"{self._path}/{path}", body)
+
+
+def _told(tell: Tell) -> dict[str, Any]:
+    """Return an outcome as it is sent: a value with a key, so that a retry does not add it up twice."""
+    key = tell.key or (None if tell.value is None else secrets.token_hex(16))
+    return _given(clicked=tell.clicked, goal=tell.goal, value=tell.value, key=key)
 
 
 def _given(**values: Any) -> dict[str, Any]:

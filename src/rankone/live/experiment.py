@@ -12,7 +12,7 @@ from rankone.live.experiment_methods import ExperimentMethods
 from rankone.live.fold.fold import Fold
 from rankone.live.journal.clock import Clock
 from rankone.live.journal.events import Draft
-from rankone.live.messages import Ask, Change, Outcome, Request, Tell, Void, each_answered
+from rankone.live.messages import Change, Outcome, Request, Tell, each_answered
 from rankone.live.names import checked_name
 from rankone.live.opening import check_continues, checked_settings, new_settings
 from rankone.live.operate.change_log import changes_of
@@ -95,10 +95,10 @@ class Experiment(ExperimentMethods):
             self.close()
             raise
 
-    def do(self, requests: Sequence[Ask | Tell | Void]) -> list[Any]:
+    def do(self, requests: Sequence[Request]) -> list[Any]:
         """Carry out requests as one durable commit; return for each its answer, or the error it deserves.
 
-        An `Ask` is answered by a list of decisions, a `Tell` or a `Void` by an outcome.
+        An `Ask` is answered by a list of decisions, a `Tell`, `Track` or `Void` by an outcome.
         """
         return each_answered(requests, lambda sound: self._transactions.write(self._cached, sound))
 

@@ -9,7 +9,7 @@ import abc
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, overload
 
-from rankone.live.messages import Ask, Change, Decision, Outcome, Request, Tell, Void, id_of, tells
+from rankone.live.messages import Ask, Change, Decision, Outcome, Request, Tell, Track, Void, id_of, tells
 from rankone.live.names import checked_combination, checked_name
 from rankone.live.visitor_attributes import Segment, checked_declaration
 
@@ -106,27 +106,40 @@ class ExperimentMethods(abc.ABC):
         decision: str | Decision,
         clicked: bool | None = None,
         *,
-        reward: float | None = None,
+        goal: str | None = None,
+        value: float | None = None,
+        key: str | None = None,
         source: str | None = None,
     ) -> Outcome:
         """Tell the outcome of a decision, given whole or by its id: any order, any time later, once.
 
-        Where the experiment has a `reward_cap`, a `reward` from 0 to it may be told instead of `clicked`.
+        Where the experiment has `goals`, tell the `value` of a `goal` (left out: of the one that steers). Counts and
+        amounts add up until the window of the goal ends; one with a `key`, such as an order's number, counts once.
         """
-        return self._carry_out(Tell(id_of(decision), clicked, source, reward=reward))
+        value = 1.0 if clicked is None and value is None and goal is not None else value
+        return self._carry_out(Tell(id_of(decision), clicked, source, goal=goal, value=value, key=key))
+
+    def track(
+        self, visitor: str, goal: str, value: float = 1.0, *, key: str | None = None, source: str | None = None
+    ) -> Outcome:
+        """Tell an outcome of a visitor, by the name with which decisions were asked: it counts for the latest one.
+
+        A visitor without a decision is counted and no error ("unmatched"). An outcome with a `key` counts once.
+        """
+        return self._carry_out(Track(visitor, goal, value, key, source))
 
     def tell_many(
         self,
         outcomes: Iterable[tuple[str | Decision, bool | float]],
         *,
-        rewards: bool = False,
+        goal: str | None = None,
         source: str | None = None,
     ) -> list[Outcome | Exception]:
         """Tell many outcomes at once; each gets an outcome, or the error it would have raised.
 
-        With `rewards` what stands beside a decision is its reward.
+        With a `goal` what stands beside a decision is its value.
         """
-        return self._carry_out_tells(tells(outcomes, source, rewards), source)
+        return self._carry_out_tells(tells(outcomes, source, goal), source)
 
     def void(self, decision: str | Decision) -> Outcome:
         """Close a decision that was never shown: nothing is learned from it."""

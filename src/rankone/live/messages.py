@@ -47,14 +47,17 @@ class Outcome(NamedTuple):
 
     id: str
     clicked: bool | None  # None: void
-    status: str  # "learned", "held" (until its window ends), "late" or "void"
+    status: str  # "learned", "held" (until its window ends), "late", "void" or "unmatched" (of no decision)
     learned: bool
     repeated: bool = False  # True: it was told before, this time changed nothing
     note: str | None = None  # what else there is to know of it: that a level was retired after it was shown
+    goal: str | None = None  # of which it is, where that is not a click
+    value: float | None = None  # what the decision brought so far
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values; without a note where there is none."""
-        return {key: value for key, value in self._asdict().items() if key != "note" or value is not None}
+        """Return it as plain values; without a note, a goal and a value where there is none."""
+        rare = ("note", "goal", "value")
+        return {key: value for key, value in self._asdict().items() if key not in rare or value is not None}
 
     @classmethod
     def of_dict(cls, found: dict[str, Any]) -> Self:
@@ -96,13 +99,32 @@ class Ask:
 
 @dataclasses.dataclass
 class Tell:
-    """Tell the outcome of a decision: whether it was clicked, or a reward, which its experiment rounds to a click."""
+    """Tell the outcome of a decision: whether it was clicked, or the `value` of a `goal` (left out: that steers).
+
+    An outcome with a `key` counts once for that key.
+    """
 
     id: str
     clicked: bool | int | None = None
     source: str | None = None
     token: str | None = None
-    reward: float | None = None
+    goal: str | None = None
+    value: float | None = None
+    key: str | None = None
+
+
+@dataclasses.dataclass
+class Track:
+    """Tell an outcome of a visitor's latest decision; `signer` as in `Ask`. An outcome with a `key` counts once."""
+
+    visitor: str
+    goal: str
+    value: float = 1.0
+    key: str | None = None
+    source: str | None = None
+    token: str | None = None
+    signer: str | None = None
+    id: str = dataclasses.field(default="", init=False)  # decisions have one, which visitors do not know
 
 
 @dataclasses.dataclass
@@ -113,7 +135,7 @@ class Void:
     token: str | None = None
 
 
-Request = Ask | Tell | Void
+Request = Ask | Tell | Track | Void
 Answer = list[Decision] | Outcome | InputError  # to an Ask; to a Tell or a Void; to one that is refused
 
 
@@ -123,9 +145,9 @@ def id_of(decision: str | Decision) -> str:
 
 
 def tells(
-    outcomes: Iterable[tuple[str | Decision, bool | float]], source: str | None, rewards: bool = False
+    outcomes: Iterable[tuple[str | Decision, bool | float]], source: str | None, goal: str | None = None
 ) -> list[Tell]:
-    """Return pairs (id or decision, clicked or reward) as requests."""
+    """Return pairs (id or decision, clicked or the value of a goal) as requests."""
     requests = []
     for outcome in outcomes:
         try:
@@ -133,7 +155,7 @@ def tells(
         except (TypeError, ValueError):
             do = "pass [(decision.id, True), ...]"
             raise InputError("outcomes as pairs of a decision's id and True or False", outcome, do) from None
-        details: dict[str, Any] = {"reward": clicked} if rewards else {"clicked": clicked}
+        details: dict[str, Any] = {"clicked": clicked} if goal is None else {"value": clicked, "goal": goal}
         requests.append(Tell(id_of(id), source=source, **details))
     return requests
 
@@ -164,10 +186,10 @@ def checked_request(request: Any) -> Request | InputError:
                 request = dataclasses.replace(request, segment=checked_segment(request.segment))
             if type(request.count) is not int or not 0 < request.count <= MAX_BATCH:
                 request = dataclasses.replace(request, count=whole_number("count", request.count, most=MAX_BATCH))
-        elif not isinstance(request, (Tell, Void)):
+        elif not isinstance(request, (Tell, Track, Void)):
             raise InputError("requests Ask, Tell or Void", request, "try do([Tell(decision.id, True), Ask()])")
-        elif isinstance(request, Tell) and request.reward is not None:
-            request = dataclasses.replace(request, reward=_checked_reward(request))
+        elif isinstance(request, Track) or (isinstance(request, Tell) and request.value is not None):
+            request = _checked_value(request)
         elif isinstance(request, Tell) and type(request.clicked) is not bool:
             request = dataclasses.replace(request, clicked=_checked_click(request.clicked))
         if not isinstance(request, Void) and request.source is not None:
@@ -187,13 +209,19 @@ def _check_visitor(asked: Ask) -> None:
         raise InputError("one decision for a visitor", asked.count, "leave out count")
 
 
-def _checked_reward(request: Tell) -> float:
-    reward: Any = request.reward
-    if request.clicked is not None:
-        raise InputError("clicked or a reward", "both", "leave clicked out: the reward is rounded to a click or none")
-    if not is_number(reward) or not 0.0 <= reward < math.inf:
-        raise InputError("a reward as a number of at least 0", reward, "tell reward=0.37, for example")
-    return float(reward)
+def _checked_value(request: Any) -> Any:
+    if isinstance(request, Track):
+        checked_name(request.visitor, "visitor")
+        checked_name(request.goal, "goal")
+    elif request.clicked is not None:
+        raise InputError("clicked or a value", "both", "leave clicked out")
+    for what in ("goal", "key"):
+        if getattr(request, what) is not None:
+            checked_name(getattr(request, what), what)
+    value = request.value
+    if not (is_number(value) or isinstance(value, bool)) or not 0.0 <= value < math.inf:
+        raise InputError("a value as a number of at least 0", value, "tell value=49.9, for example")
+    return request
 
 
 def _checked_click(clicked: Any) -> bool:

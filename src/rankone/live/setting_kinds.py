@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rankone.errors import InputError
+from rankone.live.goals import checked_goals
 from rankone.live.names import checked_name
 from rankone.live.visitor_attributes import checked_declaration
 from rankone.specs import whole_number
@@ -44,6 +45,8 @@ class Kind(NamedTuple):
             return checked_name(getattr(value, "label", value), what)
         elif self.word == "attributes":
             return dict(checked_declaration(value))
+        elif self.word == "goals":
+            return checked_goals(value)
         elif self.word == "combination":
             if not isinstance(value, Mapping | list | tuple):
                 raise InputError(f"{what} as {self.text}", value, do)
@@ -64,6 +67,7 @@ SECONDS = above(0, 366 * 86_400.0, said="in seconds ")  # of a window or an age
 FLAG, POLICY = Kind("flag", said="True or False"), Kind("policy", said="the name of a policy")
 COMBINATION = Kind("combination", said="one level of each factor")  # a list in their order, or a dictionary
 ATTRIBUTES = Kind("attributes", said="names with their levels; None: any level")
+GOALS = Kind("goals", said="names with what is said of each")
 COUNTS = Kind("counts", said="a table of what was shown and clicked")
 
 

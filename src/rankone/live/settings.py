@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypedDict, TypeVar, get_type_hints
 
 from rankone.errors import InputError, JournalError
 from rankone.live import setting_kinds as kind
+from rankone.live.goals import Goal, goals_of
 from rankone.live.names import checked_factors, factors_of_pair
 from rankone.live.setting_kinds import Setting, declare, micros
 from rankone.specs import did_you_mean
@@ -149,14 +150,6 @@ class Outcomes:
         "Seconds after which silence counts as not clicked. Left out: you tell both, clicked and not clicked.",
         example=600,
     )
-    reward_cap: float | None = declare(
-        kind.above(0, 1e15),
-        "Largest reward",
-        "Largest reward there can be. Outcomes "
-        "may then be rewards from 0 to it; each is rounded to a click with probability reward / cap. Left out: "
-        "outcomes are clicks.",
-        example=100,
-    )
     max_open: int = declare(
         kind.whole(1, 10_000_000), "Open decisions at most", "How many decisions may wait for their outcomes.", MAX_OPEN
     )
@@ -218,12 +211,26 @@ class Settings:
         "Seed of the policy's randomness. Left out: a new one, kept in the journal.",
         example=1,
     )
+    goals: Mapping[str, Mapping[str, Any]] | None = declare(
+        kind.GOALS,
+        "Goals",
+        "What outcomes there are, by name, each with its kind (yes-no; count or amount, with a cap), which way is "
+        "better (more or less), a window of its own and, for a guardrail, worse_by (0.1: at most 10% worse than the "
+        "baseline) and must_clear. The first one steers. Left out: one goal, click.",
+        example={"click": {}, "order": {"kind": "amount", "cap": 500}},
+        option="measure",
+    )
     stopping: Stopping = Stopping()
     control: Control | None = None
     prior: Any = None  # pulls, then clicks: tuples within tuples, as deep as there are factors
     watch: Watch = Watch()
     outcomes: Outcomes = Outcomes()
     past: Past | None = None  # where the prior comes from
+
+    @property
+    def all_goals(self) -> tuple[Goal, ...]:
+        """The goals, the one that steers first."""
+        return goals_of(self.goals)
 
     @property
     def levels(self) -> dict[str, tuple[str, ...]]:
@@ -261,6 +268,7 @@ class Wishes(TypedDict, total=False):
 
     factors: Mapping[str, Sequence[str] | int] | None
     goal: str | None
+    goals: Mapping[str, Mapping[str, Any] | None] | None
     explore: float | None
     seed: int | None
     stopping: Stopping | Mapping[str, Any] | None
@@ -307,9 +315,19 @@ def checked_wishes(wishes: Mapping[str, Any]) -> dict[str, Any]:
             raise InputError(f"the {first} of a {group}", "none", f"try {group}={{'{first}': ...}}")
     if {"window", "max_age"} <= set(result.get("outcomes", ())):
         raise InputError("a window or max_age", "both", "leave out max_age: the window ends what is open")
+    if "goals" in result:
+        _take_window(result)
     if "control" in result and "factors" in result:
         levels_in_order(result["control"]["levels"], dict(result["factors"]))
     return result
+
+
+def _take_window(result: dict[str, Any]) -> None:
+    """Let the window of the goal that steers be that of decisions: they are one."""
+    own = next(iter(result["goals"].values())).pop("window", None)
+    outcomes = result.setdefault("outcomes", {}) if own else {}
+    if own and outcomes.setdefault("window", own) != own:
+        raise InputError("one window of the first goal", f"{own:g} and {outcomes['window']:g}", "leave one of them out")
 
 
 def _checked_group(group: str, value: Any) -> dict[str, Any]:

@@ -12,13 +12,22 @@ from rankone.cli._commands import command
 from rankone.cli._experiments import DB, NAME, declared_attributes, level_of_each, levels_of_factors
 from rankone.cli._options import policy_names, with_options
 from rankone.errors import InputError
+from rankone.live.goals import parse_goals
 from rankone.live.setting_kinds import Setting
 from rankone.live.settings import SETTINGS
 
-_TYPES: dict[str, Any] = {"number": float, "whole": int, "flag": bool, "attributes": list[str], "counts": Path}
+_TYPES: dict[str, Any] = {
+    "number": float,
+    "whole": int,
+    "flag": bool,
+    "attributes": list[str],
+    "goals": list[str],
+    "counts": Path,
+}
 _WRITTEN = {
     "combination": " Written headline=A,image=1, or A,x for a row and a column.",
     "attributes": " Written device=phone,desktop or country; repeatable.",
+    "goals": " Written order:kind=amount,cap=500; repeatable.",
 }
 
 
@@ -28,13 +37,13 @@ def _option(setting: Setting) -> tuple[Any, Any]:
     kind, is_policy = _TYPES.get(word, str), word == "policy"
     default = f" Default: {setting.default}." if setting.default else ""
     option = typer.Option(
-        {"flag": False, "attributes": []}.get(word),
+        {"flag": False, "attributes": [], "goals": []}.get(word),
         f"--{setting.option}",
         *(["-P"] if is_policy else []),
         help=setting.help + _WRITTEN.get(word, "") + default,
         autocompletion=policy_names if is_policy else None,
     )
-    return kind if word in ("flag", "attributes") else kind | None, option
+    return kind if word in ("flag", "attributes", "goals") else kind | None, option
 
 
 _OPTIONS = {setting.option.replace("-", "_"): setting for setting in SETTINGS}
@@ -96,6 +105,8 @@ def _wishes(options: Mapping[str, Any], rows: Sequence[str], cols: Sequence[str]
             continue
         if setting.kind.word == "attributes":
             value = declared_attributes(value)
+        if setting.kind.word == "goals":
+            value = parse_goals(value)
         if setting.kind.word == "combination":
             value = _pair(value, rows, cols) if rows or cols else level_of_each(value.split(","))
         value = setting.kind.check(value, f"--{setting.option}", f"try --{setting.option} {setting.example}")

@@ -38,7 +38,8 @@ class KnownDecision(NamedTuple):
     cross: bytes | None  # the probabilities of its cross
     open: bool  # before this group
     whole: bool  # the id is the one with which it was made, so it may be voided
-    so_far: list[tuple[int, int]]  # (kind, value) of every event since
+    so_far: list[tuple[int, int]]  # (kind, value) of every outcome since
+    at: int  # when it was asked
 
     def outcome(self) -> tuple[int, int] | None:
         """Return the outcome that it was told, if it was: not what time or an operator made of it."""

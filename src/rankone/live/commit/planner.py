@@ -1,8 +1,6 @@
 """The rules of asking and telling: which events a request adds to the journal, and how it is answered.
 
-* A reward is rounded to a click with probability reward / cap, by a number that only the experiment's seed and the
-  decision settle: told again it is rounded the same way. The journal keeps the click, and the reward in a note; another
-  reward told later is a contradiction, however both are rounded.
+* Outcomes of goals other than a click are in `rankone.live.commit.goal_requests`.
 * A key is of one request, and of the token that sent it: another request with it is an error. A visitor of a token gets
   the same decision again until there is something new to choose from: other levels, fewer outcomes, a stop. Whoever
   claims to be that visitor gets an id that can tell the outcome and not void the decision.
@@ -17,7 +15,6 @@
 """
 
 import functools
-import hashlib
 import itertools
 import json
 import re
@@ -28,9 +25,11 @@ from typing import Any
 
 from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
 from rankone.live.commit.decisions import KnownDecision, PromisedDecisions, decision_of, knows, once_more
+from rankone.live.commit.goal_requests import GoalRequests, visitor_key
 from rankone.live.fold.fold import Fold
 from rankone.live.journal.clock import JournalTime
 from rankone.live.journal.events import (
+    AT,
     BY_AGE,
     CLOSING,
     DECISION,
@@ -45,12 +44,11 @@ from rankone.live.journal.events import (
     Texts,
 )
 from rankone.live.journal.packing import unpack_shown
-from rankone.live.messages import Answer, Ask, Decision, Outcome, Request, Tell, Void
+from rankone.live.messages import Answer, Ask, Decision, Outcome, Request, Tell, Track, Void
 from rankone.live.setting_kinds import micros
 from rankone.live.settings import Settings
 from rankone.live.storage import Storage
 from rankone.live.visitor_attributes import Segment, declared_part, settled_by
-from rankone.numerics.seeds import generator
 from rankone.specs import amount, duration
 from rankone.wording.combinations import combination_text
 from rankone.wording.lists import listed
@@ -71,6 +69,7 @@ class Planner:
 
     def __init__(self, fold: Fold, storage: Storage, experiment: int, time: JournalTime) -> None:
         self._fold, self._storage, self._experiment = fold, storage, experiment
+        self._goals = None if fold.goals is None else GoalRequests(self, fold)
         self.draft = Draft(fold.seq, time.now())
         news = time.news(fold.clock_ahead)
         if news is not None:
@@ -78,7 +77,6 @@ class Planner:
         self._new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
         # Keys drafted here -> (first place, count, source, segment).
         self._keys: dict[str, tuple[int, int, str | None, str | None]] = {}
-        self._rewards: dict[int, float | None] = {}  # of outcomes drafted here
         self._declared = fold.segments.declared
         self._asked = self._closed = 0
         self._old, self._aging = deque[int](), self._each_old()  # decisions that may make room: found, to be found
@@ -98,15 +96,25 @@ class Planner:
                     planned[index] = carry_out(planned[index])
                 except InputError as error:  # any other error is the whole group's
                     planned[index] = error
+        ends = None if self._fold.goals is None else self._fold.goals.next_end
+        if ends is not None and ends <= self.draft.at and not len(self.draft):
+            self.draft.add(Kind.CLOCK, -1, value=self._fold.clock_ahead)  # so that windows end
         return planned
 
-    def _outcome(self, request: Tell | Void) -> Outcome:
+    def _outcome(self, request: Tell | Track | Void) -> Outcome:
         """Draft the event of an outcome; return the answer, or raise why there is none."""
-        decision = self._find(request.id)
+        if not isinstance(request, Void) and self._goals is not None:
+            return self._goals.outcome(request)
+        if isinstance(request, Track) or (isinstance(request, Tell) and request.clicked is None):
+            return GoalRequests(self, self._fold).outcome(request)
+        decision = self.find(request.id)
         if isinstance(request, Void) and not decision.whole:
             expected, got = "the id that the first answer had, to void a decision", "that of a later answer"
             raise Contradiction(expected, got, "tell its outcome, or nothing: an earlier view may have shown it")
-        clicked = None if isinstance(request, Void) else self._clicked(request, decision.number)
+        return self.told(request, decision, None if isinstance(request, Void) else bool(request.clicked))
+
+    def told(self, request: Tell | Track | Void, decision: KnownDecision, clicked: bool | None) -> Outcome:
+        """Draft whether a decision was clicked; None: it is void."""
         before = decision.outcome()
         if before is None:
             return self._first(request, decision, clicked)
@@ -115,34 +123,7 @@ class Planner:
         if clicked_before != clicked:
             said = {None: "void", True: "clicked", False: "not clicked"}
             raise Contradiction(f"'{said[clicked_before]}' again, or nothing", said[clicked], _ONCE)
-        if isinstance(request, Tell) and request.reward is not None:
-            self._same_reward(request.reward, decision.number)
         return Outcome(request.id, clicked_before, *_STATUS[Kind(kind)], repeated=True)
-
-    def _same_reward(self, reward: float, number: int) -> None:
-        """Refuse a reward that is not the one told before."""
-        before = self._rewards.get(number)
-        if number not in self._rewards:
-            events = self._storage.of_decision(self._experiment, number)
-            notes = [json.loads(event[_NOTE]) for event in events if event[KIND] in OUTCOMES and event[_NOTE]]
-            before = next((note["reward"] for note in notes if "reward" in note), None)
-        if before != reward:
-            again = "no reward, as a click was told" if before is None else f"a reward of {before:g} again, or nothing"
-            raise Contradiction(again, f"{reward:g}", _ONCE)
-
-    def _clicked(self, request: Tell, number: int) -> bool:
-        """Return whether a decision counts as clicked: as told, or its reward rounded, the same way every time."""
-        if request.reward is None:
-            return bool(request.clicked)
-        cap = self._fold.settings.outcomes.reward_cap
-        if not cap:
-            do = "tell clicked=True or False, or make the experiment with reward_cap="
-            raise InputError("clicked, as the experiment has no reward_cap", f"a reward of {request.reward:g}", do)
-        if request.reward > cap:
-            do = "tell at most the cap: cut larger rewards off at it"
-            raise InputError(f"a reward from 0 to {cap:g}, the experiment's reward_cap", request.reward, do)
-        chance = generator(self._fold.settings.seed, "reward", number).random()
-        return bool(chance * cap < request.reward)
 
     def _ask(self, request: Ask) -> PromisedDecisions | list[Decision]:
         """Draft decisions; return the promise of them, or the decisions that the same key got before."""
@@ -218,33 +199,55 @@ class Planner:
                 texts = _texts(held.source, held.token, opened.shown)
                 self._add(Kind.LEARN, number, opened.tag, held.clicked, texts)
 
-    def _find(self, id: str) -> KnownDecision:
+    def drafted(self, number: int) -> bool:
+        """Return whether an outcome of a decision was drafted here."""
+        return number in self._new
+
+    def round_to(self, request: Tell | Track, decision: KnownDecision, clicked: bool, held: bool) -> None:
+        """Draft the click to which what a decision brought so far is rounded."""
+        before = decision.outcome()
+        if before is None or bool(before[1]) != clicked:
+            texts = _texts(request.source, request.token, decision.shown)
+            self._add(Kind.HOLD if held else Kind.TELL, decision.number, decision.tag, int(clicked), texts)
+
+    def events_of(self, number: int) -> list[Any]:
+        """Return the stored events of a decision."""
+        return self._storage.of_decision(self._experiment, number)
+
+    def events_with(self, key: str) -> list[Any]:
+        """Return the stored event with a key, if there is one."""
+        return self._storage.of_key(self._experiment, key)
+
+    def find(self, id: str) -> KnownDecision:
         """Find a decision by its id, or raise that there is none."""
         match = _ID.fullmatch(id) if isinstance(id, str) else None
-        if match is not None:
-            number, secret = int(match[1]), bytes.fromhex(match[2])
-            opened = self._fold.open.get(number)
-            if opened is not None:
-                if knows(opened.secret, secret):
-                    held = self._fold.held.get(number)
-                    so_far = [] if held is None else [(int(Kind.HOLD), held.clicked)]
-                    so_far += self._new.get(number, [])
-                    whole = opened.secret == secret
-                    return KnownDecision(number, opened.tag, opened.shown, opened.cross, True, whole, so_far)
-            elif number < self._fold.decisions:
-                events = self._storage.of_decision(self._experiment, number)
-                if self._fold.archives and not (events and events[0][KIND] == _ASK):
-                    do = "no action needed: what became of it is in its archive"
-                    raise UnknownDecision("a decision that is not archived yet", id, do)
-                if events and knows(events[0][_SECRET] or b"", secret):
-                    so_far = [(event[KIND], event[VALUE]) for event in events if event[KIND] in OUTCOMES]
-                    tag, shown = events[0][TAG], bytes(events[0][_SHOWN])
-                    so_far += self._new.get(number, [])
-                    whole = events[0][_SECRET] == secret
-                    return KnownDecision(number, tag, shown, events[0][_CROSS], False, whole, so_far)
-        raise UnknownDecision("the id of a decision that ask() returned", id, "tell the experiment that was asked")
+        known = self.known(int(match[1]), bytes.fromhex(match[2]), id) if match is not None else None
+        if known is None:
+            do = "tell the experiment that was asked"
+            raise UnknownDecision("the id of a decision that ask() returned", id, do)
+        return known
 
-    def _first(self, request: Tell | Void, decision: KnownDecision, clicked: bool | None) -> Outcome:
+    def known(self, number: int, secret: bytes | None = None, id: str = "") -> KnownDecision | None:
+        """Return a decision by its number and what proves that one may tell it (None: that is known); None: neither."""
+        opened, held = self._fold.open.get(number), self._fold.held.get(number)
+        if opened is not None:
+            tag, at, own, shown, cross = opened.tag, opened.at, opened.secret, opened.shown, opened.cross
+            so_far = [] if held is None else [(int(Kind.HOLD), held.clicked)]
+        else:
+            events = self.events_of(number) if number < self._fold.decisions else []
+            if self._fold.archives and number < self._fold.decisions and not (events and events[0][KIND] == _ASK):
+                do = "no action needed: what became of it is in its archive"
+                raise UnknownDecision("a decision that is not archived yet", id, do)
+            if not events:
+                return None
+            own, tag, at, shown, cross = (events[0][column] for column in (_SECRET, TAG, AT, _SHOWN, _CROSS))
+            so_far = [(event[KIND], event[VALUE]) for event in events if event[KIND] in OUTCOMES]
+        if secret is not None and not knows(own or b"", secret):
+            return None
+        so_far += self._new.get(number, [])
+        return KnownDecision(number, tag, bytes(shown), cross, opened is not None, own == secret, so_far, at)
+
+    def _first(self, request: Tell | Track | Void, decision: KnownDecision, clicked: bool | None) -> Outcome:
         """Draft the first outcome told of a decision."""
         ended = not decision.open or decision.number in self._new
         if isinstance(request, Void):
@@ -257,9 +260,6 @@ class Planner:
             kind, texts = Kind.VOID, _texts(None, request.token, decision.shown)
         else:
             kind, texts = Kind.TELL, _texts(request.source, request.token, decision.shown)
-            self._rewards[decision.number] = request.reward
-            if request.reward is not None:  # what was told, beside the click that it was rounded to
-                texts = texts._replace(note=json.dumps({"reward": request.reward}))
             if ended:
                 kind = Kind.LATE
                 if clicked:  # to be compared with those that came in time (`rankone.live.verdict.unequal_lateness`)
@@ -291,10 +291,8 @@ class Planner:
     def _stored_key(self, request: Ask) -> str | None:
         """Return the key of a request as the journal has it, apart from those of other tokens; None: it has none."""
         if request.visitor is not None:
-            whose = ["signed", request.signer] if request.signer else ["token", request.token]
-            stretch = [len(self._fold.eras), self._fold.stopped is not None]  # with the same to choose from
-            about = json.dumps([*whose, request.visitor, *stretch]).encode()
-            return f"visitor{_BESIDE}{hashlib.blake2b(about, digest_size=16).hexdigest()}"
+            stretch = len(self._fold.eras), self._fold.stopped is not None
+            return visitor_key(request.signer, request.token, request.visitor, *stretch)
         if request.key is None or request.token is None:
             return request.key
         return f"{request.token}{_BESIDE}{request.key}"

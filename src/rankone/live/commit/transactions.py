@@ -36,6 +36,7 @@ from rankone.live.fold.unknown_policy import UnknownPolicy
 from rankone.live.journal.clock import Clock, JournalTime
 from rankone.live.journal.events import AT, Draft, Events, Kind
 from rankone.live.messages import Answer, Decision, Request
+from rankone.live.report.make_goals import guardrails_wait
 from rankone.live.report.make_report import winning_note
 from rankone.live.settings import Settings
 from rankone.live.storage import Storage
@@ -351,8 +352,8 @@ def _due(fold: Fold) -> list[tuple[Kind, str]]:
     if alarm is not None:
         return [(Kind.ERA, alarm)]
     stopping, clicks = fold.settings.stopping, fold.clicks + fold.late
-    steering = fold.evidence.steering_note(fold.asked, clicks, if_changed=True)
-    won = winning_note(fold, stopping.error) if stopping.auto else None
+    steering = fold.evidence.steering_note(fold.asked, clicks, if_changed=True, waits=guardrails_wait(fold))
+    won = winning_note(fold) if stopping.auto else None
     if steering is None and fold.evidence.noted:
         steering = {}  # a look failed before: that is over
     steer = None if steering is None else json.dumps(steering, separators=(",", ":"))

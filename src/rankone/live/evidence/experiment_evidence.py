@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from rankone.compiling.tiers import tiered
+from rankone.evidence.amounts import log_likelihoods, present
 from rankone.evidence.change_monitor import reversal_bar, reversed_levels, start_watch
-from rankone.evidence.levels import resized
+from rankone.evidence.levels import Evidence, resized, with_late
 from rankone.evidence.mixing import mix_evenly, mix_racing
 from rankone.evidence.steering import (
     EXPLORE,
@@ -33,11 +34,13 @@ from rankone.evidence.steering import (
 )
 from rankone.evidence.trials import CLICKS_LEFT, TRIAL, probe_shares
 from rankone.evidence.visitors_left import visitors_left
+from rankone.live.evidence.goal_outcomes import GoalOutcomes
 from rankone.live.evidence.ratios import Counted
 from rankone.live.evidence.segments import Segments
 from rankone.live.evidence.standing import Claims, Race, Standing, least_proof, n_statements, standing
 from rankone.live.evidence.weighed_outcomes import MAX_LEVELS, WeighedOutcomes
 from rankone.live.factors import Allowed, Levels, margins
+from rankone.live.goals import error_shares
 from rankone.live.settings import IGNORE, RESTART, TEST_ALL, Settings
 from rankone.numerics.arrays import Floats, Ints, starts_of
 
@@ -56,7 +59,9 @@ class ExperimentEvidence(WeighedOutcomes):
         forbidden: Ints | None = None,
         segments: Segments | None = None,
         misfit: bool = False,
+        goals: GoalOutcomes | None = None,
     ) -> None:
+        self.goals = goals
         super().__init__(settings, tuple(len(levels.names) for levels in factors), segments)
         self._goal = goal_of(settings.goal, settings.explore)
         self.watches = -1  # watches before the present one
@@ -128,8 +133,24 @@ class ExperimentEvidence(WeighedOutcomes):
 
     @property
     def error(self) -> float:
-        """The error rate of statements."""
-        return self._settings.stopping.error
+        """The error rate of statements about the goal that steers."""
+        return error_shares(self._settings.stopping.error, len(self._settings.all_goals))[0]
+
+    @property
+    def stated(self) -> Evidence:
+        """What all statements rest on: clicks, as far as late ones do not contradict it, or amounts."""
+        if self.goals is None or not self.goals.steers:
+            return with_late(self.in_time, self._late)
+        amounts = self.goals.amounts()
+        return self.in_time._replace(now=present(amounts), proof=amounts.proof, enough=amounts.enough)
+
+    @property
+    def clicked(self) -> Evidence:
+        """What estimates and intervals rest on: all clicks, also late ones, or amounts."""
+        if self.goals is not None and self.goals.steers:
+            return self.in_time._replace(logs=log_likelihoods(self.goals.amounts(), self.in_time.ratios))
+        late = self.late
+        return self._evidence._replace(logs=self._evidence.logs + late.logs) if len(late.now) else self._evidence
 
     @property
     def claims(self) -> Claims:
@@ -139,7 +160,8 @@ class ExperimentEvidence(WeighedOutcomes):
     @property
     def may_be_decided(self) -> bool:
         """Whether a look at who leads could find a verdict: False where some factor has nobody proven to win it."""
-        proofs, bar = (self.in_time.proof, self.in_time.enough), self.claims.bar
+        known = self.in_time if self.goals is None or not self.goals.steers else self.stated
+        proofs, bar = (known.proof, known.enough), self.claims.bar
         return bool(self.allowed.named) or all(
             max(least_proof(proof[np.ix_(each, each)]).max() for proof in proofs) >= bar
             for each in self.levels_of_each()
@@ -159,6 +181,7 @@ class ExperimentEvidence(WeighedOutcomes):
         """Return a copy of what a report needs, which stays as it is while the experiment goes on."""
         self._settle()
         frozen = copy.copy(self)
+        frozen.goals = None if self.goals is None else self.goals.frozen_copy()
         frozen._waiting = []
         frozen.__dict__ |= copy.deepcopy({name: value for name, value in vars(self).items() if name in _REPORTED})
         return frozen
@@ -211,15 +234,17 @@ class ExperimentEvidence(WeighedOutcomes):
         """
         shrinks = math.isfinite(self._goal.patience)
         explores = self.fits and bool(self.steering.shares[EXPLORE]) and not shrinks
-        if not explores or self.fault or self.allowed.named:
+        if not explores or self.fault or self.allowed.named or (self.goals is not None and self.goals.steers):
             return None
         starts = self.steering.starts
         return visitors_left(
             self.stated, self.live, starts, starts[:-1] + leaders, self.claims.bar, self.weighed, clicks
         )
 
-    def steering_note(self, asked: Ints, clicks: Ints, *, if_changed: bool = False) -> dict[str, Any] | None:
-        """Return how decisions should be drawn by now, as a STEER says it.
+    def steering_note(
+        self, asked: Ints, clicks: Ints, *, if_changed: bool = False, waits: bool = False
+    ) -> dict[str, Any] | None:
+        """Return how decisions should be drawn by now, as a STEER says it. `waits`: a guardrail needs more visitors.
 
         None: the policy runs alone, or what there is stays, where it is asked for only `if_changed`.
         """
@@ -240,10 +265,13 @@ class ExperimentEvidence(WeighedOutcomes):
             mix_racing(mix, self.steering.starts, leaders, racing, self._goal.lead, part)
         insures = self._settings.watch.interaction == TEST_ALL and not self._misfit
         probes = self._settings.explore and (self._settings.watch.change == RESTART or insures)
-        if probes:
+        if waits:
+            explore = max(explore, self._goal.explore)
+            mix_evenly(mix, self.steering.starts, 1.0)
+        elif probes:
             explore, part = probe_shares(explore, PROBES, TRIAL if self.watch.trial[CLICKS_LEFT] else 0.0)
             mix_evenly(mix, self.steering.starts, part)
-        if rules or probes:
+        if rules or probes or waits:
             apart = float(np.abs(mix / PARTS - self.steering.mix).max())
             changed = (apart >= SAME and explore > 0.0) or self.steering.shares[EXPLORE] != explore
         return {"explore": explore, "mix": [int(part) for part in mix]} if changed or not if_changed else None

@@ -14,7 +14,7 @@ import numpy as np
 from rankone.compiling.tiers import tiered
 from rankone.errors import InputError
 from rankone.evidence.change_monitor import Watch, start_watch, watch_outcomes
-from rankone.evidence.levels import TRAFFIC_RATIOS, Evidence, start_evidence, weigh, with_late
+from rankone.evidence.levels import TRAFFIC_RATIOS, Evidence, start_evidence, weigh
 from rankone.evidence.steering import margin_ratio_of_each
 from rankone.live.evidence.segments import UNSAID, Segments
 from rankone.live.journal.packing import unpack_crosses
@@ -185,14 +185,3 @@ class WeighedOutcomes:
     segments: Segments = _settled("_segments")
     watch: Watch = _settled("_watch")  # whether there is an alarm in this era
     compared: int = _settled("_compared")  # outcomes of decisions that left something to compare
-
-    @property
-    def stated(self) -> Evidence:
-        """What clicks say about levels as far as late ones do not contradict it: all statements rest on this."""
-        return with_late(self.in_time, self._late)
-
-    @property
-    def clicked(self) -> Evidence:
-        """What all clicks say about levels, also late ones: estimates and intervals rest on this."""
-        late = self.late
-        return self._evidence._replace(logs=self._evidence.logs + late.logs) if len(late.now) else self._evidence

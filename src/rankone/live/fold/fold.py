@@ -20,9 +20,11 @@ from rankone.compiling.compiled import compile_errors_explained
 from rankone.compiling.tiers import tiered
 from rankone.kernels.policy import FILLER, adopt, with_room
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
+from rankone.live.evidence.goal_outcomes import GoalOutcomes
 from rankone.live.evidence.segments import ASKED, CLICKS, PULLS, UNSAID, Segments
 from rankone.live.factors import Factors, widened
 from rankone.live.fold.fold_facts import FoldFacts, Held, Open, crosses_of
+from rankone.live.fold.goal_events import follow_goals
 from rankone.live.fold.policy_events import POLICY_EVENTS, note_shown, sort_outcomes
 from rankone.live.fold.unknown_policy import policy_of
 from rankone.live.journal.events import (
@@ -46,7 +48,6 @@ from rankone.live.settings import RESTART, Settings, as_tuples
 from rankone.live.visitor_attributes import Declaration, checked_declaration
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.seeds import generator
-from rankone.policies import Policy
 from rankone.policies.advance import ASK, NOTHING, Stretch, advance
 
 _ASK, _HOLD, _EXPIRE, _LATE, _VOID, _CLOCK = (
@@ -74,7 +75,7 @@ class Fold(FoldFacts):
         self.began = int(marks.numbers[0, AT]) if len(marks) else 0
         self.tallies = np.zeros(max(Kind) + 1, np.int64)
         self.chain, self.open, self.held, self.due, self.wanted = b"", {}, {}, deque(), {}
-        self.stopped = self.resumed = self.state = None
+        self.stopped = self.resumed = self.state = self.goals = None
         self.eras, self.alarms, self.forbidden, self.archives = [], [], [], []
         self.exclusions = Exclusions(marks)
         starts = marks.numbers[np.isin(marks.numbers[:, KIND], ERAS), SEQ]
@@ -130,6 +131,8 @@ class Fold(FoldFacts):
             self.clock_ahead = max(0, int(noted[-1]))
             self.clock_jumped = -int(noted[noted < 0][-1]) if (noted < 0).any() else self.clock_jumped
         self._follow_decisions(events, counts, segments)
+        if self.goals is not None:
+            follow_goals(self, self.goals, events)
         self.decisions += counts[_ASK]
         self.seq, self.at = int(numbers[-1, SEQ]), int(numbers[-1, AT])
 
@@ -258,32 +261,20 @@ class Fold(FoldFacts):
         kind, details = Kind(int(mark.numbers[0, KIND])), mark.texts[0].details()
         self.seq, self.at = int(mark.numbers[0, SEQ]), int(mark.numbers[0, AT])
         self.tallies[kind] += 1
+        if self.goals is not None:
+            self.goals.pass_time(self.at)
         if kind is Kind.STEER:
             self.evidence.follow(details)
-            return
-        if kind is Kind.STOP:
+        elif kind is Kind.STOP:
             self.stopped, self.resumed = details, None
-            return
-        if kind is Kind.ARCHIVE:
+        elif kind is Kind.ARCHIVE:
             self.archives.append(details)
-            return
-        if kind is Kind.EXCLUDE:
+        elif kind is Kind.EXCLUDE:
             self.wanted[self.seq] = details | {"at": self.at, "token": mark.texts[0].token}
-            return
-        if kind is Kind.CREATE:
-            self.began = self.at
-            self.settings = Settings.of_note(details)
-            self.policy: Policy = policy_of(self.settings.policy)
-            self.factors = Factors.new(self.settings.levels)
-            self.asked, self.pulls, self.clicks, self.late = (np.zeros(self.factors.sizes, np.int64) for _ in range(4))
-            self.earlier = np.zeros((3, *self.asked.shape), np.int64)
-            self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
-            self.segments = Segments(self.factors.sizes)
-            declared = self.settings.watch.segments
-            self.segments.declared = checked_declaration(declared) if declared else None
-            self.evidence = ExperimentEvidence(self.settings, self.factors.each, segments=self.segments)
-            self._begin_era("created", [])
-            return
+        else:
+            self._apply_create(details) if kind is Kind.CREATE else self._apply_era(details)
+
+    def _apply_era(self, details: dict[str, Any]) -> None:
         if "exclude" in details and not self.exclusions.known(self.seq):
             raise Stale
         self.wanted.pop(details.get("wanted", 0), None)
@@ -305,12 +296,29 @@ class Fold(FoldFacts):
         forgets = alarm is not None and alarm["did"] == RESTART
         if forgets:
             self._forget()
+        if self.goals is not None:
+            self.goals.begin_era(sizes, forgets)
         self.evidence.begin_era(self.factors.each, self.rules, forgets, self.misfit_known)
         if "segments" in details:
             self._declare(as_tuples(details["segments"]))
         if "steer" in details:  # an alarm that is only told changes nothing of how decisions are drawn
             self.evidence.follow(details["steer"])
         self._begin_era(details["why"], details["defeats"])
+
+    def _apply_create(self, details: dict[str, Any]) -> None:
+        self.began = self.at
+        self.settings = Settings.of_note(details)
+        self.policy = policy_of(self.settings.policy)
+        self.factors = Factors.new(self.settings.levels)
+        self.asked, self.pulls, self.clicks, self.late = (np.zeros(self.factors.sizes, np.int64) for _ in range(4))
+        self.earlier = np.zeros((3, *self.asked.shape), np.int64)
+        self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
+        self.segments = Segments(self.factors.sizes)
+        declared = self.settings.watch.segments
+        self.segments.declared = checked_declaration(declared) if declared else None
+        self.goals = GoalOutcomes(self.settings, self.factors.sizes) if self.settings.goals else None
+        self.evidence = ExperimentEvidence(self.settings, self.factors.each, segments=self.segments, goals=self.goals)
+        self._begin_era("created", [])
 
     def _declare(self, declared: Declaration) -> None:
         """Tell other segments apart; open decisions go with the segments of their visitors."""

@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
+from rankone.live.evidence.goal_outcomes import GoalOutcomes
 from rankone.live.evidence.segments import Segments
 from rankone.live.factors import Factors, living_rules
 from rankone.live.journal.events import DECISION, KIND, Events, Kind
+from rankone.live.journal.exclusions import Exclusions
 from rankone.live.settings import RESTART, Settings
 from rankone.numerics.arrays import Ints
+from rankone.policies import Policy
 
 _BYTES, _OPEN_BYTES = 30_000, 600  # of memory besides arrays: of a fold, and of each decision that is open
 
@@ -44,8 +47,11 @@ class FoldFacts:
     chain: bytes  # its checksum
     began: int  # when the experiment was created
     settings: Settings
+    policy: Policy
     evidence: ExperimentEvidence
+    exclusions: Exclusions
     segments: Segments
+    goals: GoalOutcomes | None  # None: one goal, a click
     factors: Factors
     live: list[Ints]  # the numbers of the living levels of each factor
     prior: Ints  # pulls and clicks of each combination from before the experiment, (2, *sizes)

@@ -18,6 +18,7 @@ import numpy as np
 
 from rankone.errors import JournalError
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
+from rankone.live.evidence.goal_outcomes import GoalOutcomes
 from rankone.live.evidence.segments import Segments
 from rankone.live.factors import Factors
 from rankone.live.fold.fold import Diverged, Fold
@@ -50,6 +51,7 @@ def contents(fold: Fold) -> dict[str, Any]:
     for what in _WEIGHED:
         arrays |= {f"{what}_{name}": array for name, array in getattr(fold.evidence, what)._asdict().items()}
     arrays |= fold.segments.arrays()
+    arrays |= {} if fold.goals is None else fold.goals.arrays()
     if fold.state is not None:
         arrays |= {f"state_{name}": getattr(fold.state, name) for name in fold.state._fields}
     facts = {name: getattr(fold, name) for name in _PLAIN} | {
@@ -66,6 +68,7 @@ def contents(fold: Fold) -> dict[str, Any]:
         "wanted": list(fold.wanted.items()),
         **fold.factors.note(),
     }
+    facts |= {} if fold.goals is None else {"goals": fold.goals.facts()}
     facts |= {} if fold.state is None else {"rng": fold.rng.bit_generator.state}
     return arrays | {"facts": np.frombuffer(json.dumps(facts, default=bytes.hex).encode(), np.uint8)}
 
@@ -153,7 +156,11 @@ def _fill(fold: Fold, facts: dict[str, Any], arrays: Any) -> None:
     fold.segments = Segments(fold.factors.sizes)
     texts, declared, ignored = facts["segments"]
     fold.segments.restore(texts, as_tuples(declared), ignored, arrays)
-    fold.evidence = ExperimentEvidence(fold.settings, fold.factors.each, fold.rules, fold.segments, fold.misfit_known)
+    if fold.settings.goals:
+        fold.goals = GoalOutcomes(fold.settings, fold.factors.sizes)
+        fold.goals.restore(arrays, facts["goals"])
+    own = fold.segments, fold.misfit_known, fold.goals
+    fold.evidence = ExperimentEvidence(fold.settings, fold.factors.each, fold.rules, *own)
     parts = {what: getattr(fold.evidence, what) for what in _WEIGHED}
     loaded = [type(part)(*(arrays[f"{what}_{name}"] for name in part._fields)) for what, part in parts.items()]
     fold.evidence.restore(loaded, facts["weighed"])

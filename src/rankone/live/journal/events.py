@@ -21,6 +21,9 @@ LATE      an outcome came after the window: recorded, not learned (clicked); a c
           `cross_chances`, to tell whether those of some level are late more often (`live.verdict.unequal_lateness`)
 VOID      closed, nothing learned (0: never shown, says who asked; 1: for its age, to make room; 2: by void_open or
           exclude)
+GOAL      an outcome of a goal other than a click (millionths of it); `tag` is the number of the goal, `note` when its
+          window ends (`due`), or that it came too late (`late`); it repeats its decision's `cross_chances`. Decision
+          -1: nobody knows which
 STEER     from here on decisions are drawn with the probabilities in `note` (`rankone.evidence.steering`)
 CLOCK     the journal's time is ahead of the machine's clock (by so many microseconds); below zero: it jumped ahead
           with the machine's clock
@@ -72,7 +75,7 @@ COLUMNS = (*NUMBERS, *TEXTS, "chain")
 class Kind(enum.IntEnum):
     """What an event is. The numbers are stored: never change one."""
 
-    CREATE, ERA, STOP, ASK, TELL, HOLD, LEARN, EXPIRE, LATE, VOID, CLOCK, STEER, ARCHIVE, EXCLUDE = range(1, 15)
+    CREATE, ERA, STOP, ASK, TELL, HOLD, LEARN, EXPIRE, LATE, VOID, CLOCK, STEER, ARCHIVE, EXCLUDE, GOAL = range(1, 16)
 
 
 MARKS = (Kind.CREATE, Kind.ERA, Kind.STOP, Kind.ARCHIVE, Kind.EXCLUDE)  # rare events that change what the others mean

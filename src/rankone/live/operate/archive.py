@@ -29,6 +29,7 @@ import numpy as np
 
 from rankone.errors import InputError, JournalError, StorageError
 from rankone.live.database import Database
+from rankone.live.evidence.goal_outcomes import window_of
 from rankone.live.fold import snapshot
 from rankone.live.fold.fold import Diverged, Fold
 from rankone.live.fold.fold_cache import CachedFold
@@ -100,6 +101,9 @@ def archive(database: Database, name: str, to: str | Path, older_than: float) ->
         raise InputError(f"a folder for archives at {folder}", error.strerror or str(error), "name another") from error
     of = database.transactions.enter(name)
     until = of.time.now() - max(1, round(older_than * 1e6))  # once: what is written meanwhile, by this too, is younger
+    # Until the window of a goal ends, its outcomes belong to decisions that have to be there.
+    settings = database.transactions.look(of, lambda fold: fold.settings)
+    until -= max((window_of(goal, settings) for goal in settings.all_goals[1:]), default=0)
     sweep(database, number)
     database.transactions.look(of, lambda fold: check_carried_out(fold.wanted))
     while True:

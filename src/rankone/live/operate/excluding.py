@@ -222,6 +222,7 @@ def _job_of(wanted: int, note: Mapping[str, Any]) -> _Job:
 def rests_for(of: CachedFold, fold: Fold) -> float:
     """Return for how many seconds no window ends and no interrupted exclusion has to be finished."""
     ends = [fold.open[fold.due[0]].at + fold.settings.outcomes.window_micros] if fold.due else []
+    ends += [fold.goals.next_end] if fold.goals is not None and fold.goals.next_end is not None else []
     return (min([*ends, *_given_up(of, fold).values()], default=math.inf) - of.time.now()) / 1e6
 
 

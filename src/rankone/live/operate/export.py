@@ -10,6 +10,7 @@ import numpy as np
 
 from rankone.errors import InputError
 from rankone.live.database import Database
+from rankone.live.evidence.goal_outcomes import as_value
 from rankone.live.factors import Factors
 from rankone.live.fold.fold import Fold
 from rankone.live.fold.journal_reading import begin, each_to_end, reading_notes
@@ -30,7 +31,8 @@ _OUTCOME = {
     Kind.VOID: "void",
 }
 _TIME = "%Y-%m-%dT%H:%M:%S%.6f%:z"  # as in JSON lines
-_MORE = ("asked_at", "source", "outcome", "clicked", "learned", "outcome_at", "token", "chance", "reward")
+_MORE = ("asked_at", "source", "outcome", "clicked", "learned", "outcome_at", "token", "chance")
+_GOAL = "goal_"  # before the names of goals
 _SEGMENT = "segment_"  # before the names of attributes
 _FORMULA = r"""((?:^|;)[" ]*)([=+\-@\t\r])"""
 
@@ -44,9 +46,9 @@ def decisions_table(
     Where it came late, what closed its decision stands: silence, which counts, or a void. `token` is the id of the
     token that asked a service for the decision, `chance` the probability with which it was chosen, where that is known;
     of a decision that explores under a policy which says none, that it explores and shows this.
-    `reward` is what was told where that was a reward; `clicked` is what it was rounded to. There is a column for each
-    factor with the names of its levels. Where something was said of visitors, there is a column for each attribute,
-    named `segment_` and the attribute.
+    There is a column for each factor with the names of its levels, and one for each goal but a click that steers, named
+    `goal_` and the goal: what was told in time, added up; of an amount that steers, `clicked` is what it was rounded
+    to. Where something was said of visitors, there is a column for each attribute, named `segment_` and the attribute.
 
     Args:
         database: where the experiment is.
@@ -56,7 +58,7 @@ def decisions_table(
     """
     import polars as pl
 
-    asks, outcomes = [], []
+    asks, outcomes, brought = [], [], dict[str, dict[int, int]]()
     with database.reader() as storage:
         number = storage.number(name)
         storage.hold_still()  # or an archive could take away what is about to be read
@@ -70,10 +72,16 @@ def decisions_table(
         for events in each_to_end(journal, number, fold):
             asks.append(_asks(events, factors))
             outcomes.append(_outcomes(events, fold))
+            _add_goals(events, fold, brought)
     # A late outcome replaces the expiry or the void that it follows.
     each = pl.concat(outcomes).group_by("number", maintain_order=True)
-    last = each.agg(pl.exclude("reward").last(), pl.col("reward").drop_nulls().last())
-    table = pl.concat(asks).join(last, on="number", how="left", maintain_order="left")
+    table = pl.concat(asks).join(each.agg(pl.all().last()), on="number", how="left", maintain_order="left")
+    for goal, told in brought.items():
+        numbers, values = list(told), [as_value(units) for units in told.values()]
+        column = pl.DataFrame(
+            {"number": numbers, f"{_GOAL}{goal}": values}, {"number": pl.Int64, f"{_GOAL}{goal}": pl.Float64}
+        )
+        table = table.join(column, on="number", how="left", maintain_order="left")
     return table.select(
         "id",
         "number",
@@ -87,7 +95,7 @@ def decisions_table(
         pl.from_epoch("outcome_at", time_unit="us").dt.replace_time_zone("UTC"),
         "token",
         "chance",
-        "reward",
+        *(f"{_GOAL}{goal}" for goal in brought),
         *_attributes(fold.segments.attributes or ()),
     )
 
@@ -195,6 +203,18 @@ def _outcomes(events: Events, fold: Fold) -> pl.DataFrame:
         "clicked": numbers[:, VALUE] == 1,
         "learned": fold.counted(events)[chosen],
     }
-    rewards = [events.texts[index].details().get("reward") for index in np.flatnonzero(chosen).tolist()]
-    columns["reward"] = pl.Series(rewards, dtype=pl.Float64)
     return pl.DataFrame(columns | {"outcome_at": numbers[:, AT]})
+
+
+def _add_goals(events: Events, fold: Fold, brought: dict[str, dict[int, int]]) -> None:
+    """Add what decisions brought of each goal, in time and not excluded."""
+    goals = fold.settings.all_goals
+    for goal in goals[0 if goals[0].adds_up else 1 :]:
+        brought.setdefault(goal.name, {})
+    told = events.numbers[:, KIND] == Kind.GOAL
+    counted = fold.exclusions.sift(events, told & (events.numbers[:, DECISION] >= 0))[0] if told.any() else told
+    for index in np.flatnonzero(counted).tolist():
+        _, _, _, decision, goal, units = events.numbers[index].tolist()
+        if not events.texts[index].details().get("late"):
+            own = brought[goals[goal].name]
+            own[decision] = own.get(decision, 0) + units

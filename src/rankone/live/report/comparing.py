@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankone.evidence.levels import Evidence
+from rankone.evidence.amounts import ratio_interval
 from rankone.evidence.steering import comparisons, margin_ratio_of_each
+from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.ratios import NO_BOUND, Ratio, ratio_of
 from rankone.live.factors import margins
 from rankone.live.fold.fold import Fold
@@ -45,7 +46,7 @@ def against_leader(fold: Fold, state: Verdict, alike: bool) -> list[list[Compare
     evidence, standing, claims = fold.evidence, state.standing, fold.evidence.claims
     if standing is None or not state.leads:
         return None
-    proof, clicked, won = evidence.stated.proof, evidence.clicked, state.doubt <= claims.error
+    proof, won = evidence.stated.proof, state.doubt <= claims.error
     most = 1.0 if won else math.inf  # so the verdict says
     if not won and state.enough <= claims.error:
         most = margin_ratio_of_each(fold.settings.stopping.margin, len(fold.factors))
@@ -62,7 +63,7 @@ def against_leader(fold: Fold, state: Verdict, alike: bool) -> list[list[Compare
             return Compared(why=f"beaten by '{fold.factors.each[factor].names_living()[by]}'")
         if not standing.compared[factor][level]:
             return Compared(why=BEATEN if beaten else "")
-        ratio = _ratio(clicked, standing.scores[factor], levels, level, leader, claims.interval_error)
+        ratio = _ratio(evidence, standing.scores[factor], levels, level, leader, claims.interval_error)
         return _cut(ratio, 1.0 if beaten else most)
 
     each = enumerate(evidence.levels_of_each())
@@ -83,7 +84,7 @@ def against_control(fold: Fold, state: Verdict, alike: bool) -> Compared | None:
         return Compared()
     each = evidence.error / max(1, sum(evidence.sizes) - len(evidence.sizes))
     result = [
-        _ratio(evidence.clicked, scores, levels, leader, level, each)
+        _ratio(evidence, scores, levels, leader, level, each)
         for scores, levels, leader, level in zip(
             standing.scores, evidence.levels_of_each(), state.leaders, held, strict=True
         )
@@ -122,11 +123,15 @@ def _shortfall(fold: Fold, level: int, other: int, shares: Floats, late: bool = 
     return Shortfall(factor, name, float(shares[level]), compared, float(shares[other]), late)
 
 
-def _ratio(evidence: Evidence, scores: Floats, levels: Any, x: int, y: int, error: float) -> Ratio:
+def _ratio(evidence: ExperimentEvidence, scores: Floats, levels: Any, x: int, y: int, error: float) -> Ratio:
     """Return the ratio of two living levels of a factor: as estimated with all others, within its interval."""
     if x == y:
         return Ratio(1.0, 1.0, 1.0)
-    result = ratio_of(evidence, int(levels[x]), int(levels[y]), error)
+    if evidence.goals is not None and evidence.goals.steers:
+        low, high = ratio_interval(evidence.goals.amounts(), int(levels[x]), int(levels[y]), error)
+        result = Ratio(1.0, low, NO_BOUND if high is None else high)
+    else:
+        result = ratio_of(evidence.clicked, int(levels[x]), int(levels[y]), error)
     return result._replace(estimate=min(max(math.exp(scores[x] - scores[y]), result.low), result.high))
 
 

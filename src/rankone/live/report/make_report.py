@@ -14,6 +14,7 @@ from rankone.live.fold.fold import Fold
 from rankone.live.fold.unknown_policy import UnknownPolicy
 from rankone.live.journal.events import Kind
 from rankone.live.report.comparing import Compared, against_control, against_leader, shortfalls
+from rankone.live.report.make_goals import held_back, make_goals
 from rankone.live.report.make_segments import make_segments
 from rankone.live.report.rates import intervals, uniform_rate
 from rankone.live.report.report import Alarm, FactorReport, LevelReport, Report
@@ -33,6 +34,7 @@ def make_report(fold: Fold) -> Report:
     goes_on = state.basis == "any" and not short and not fold.stopped
     left = fold.evidence.visitors_left(state.leaders, int(clicks.sum())) if goes_on else None
     bounds = intervals(pulls, clicks, error) if state.basis == "steady" else np.full((2, *pulls.shape), np.nan)
+    held = held_back(fold, state)
     names, factors = fold.factors.named(fold.numbers_of(state.leaders)), []
     for index, (factor, best) in enumerate(names.items()):
         rates = _rates(pulls, clicks, state, index, ratios)
@@ -51,18 +53,17 @@ def make_report(fold: Fold) -> Report:
         leads=state.leads,
         confidence=0.0 if short else 1.0 - state.doubt,
         error_rate=error,
-        decided=min(state.doubt, state.enough) <= error,
+        decided=min(state.doubt, state.enough) <= error and not held,
         stopped=None if fold.stopped is None else fold.stopped["why"],
         clock_ahead=fold.clock_ahead / 1e6,
         clock_jumped=fold.clock_jumped / 1e6,
         window=fold.settings.outcomes.window,
         eras=tuple(fold.eras),
-        reward_cap=fold.settings.outcomes.reward_cap,
         goal=fold.settings.goal,
         basis=state.basis,
         explore=exploring(fold),
         margin=fold.settings.stopping.margin,
-        good_enough=state.enough <= error < state.doubt,
+        good_enough=state.enough <= error < state.doubt and not held,
         control_share=fold.settings.control.share if fold.settings.control else 0.0,
         uplift=None if uplift is None or uplift.ratio is None else uplift.ratio - 1.0,
         uplift_low=-1.0 if uplift is None else uplift.low - 1.0,
@@ -78,6 +79,7 @@ def make_report(fold: Fold) -> Report:
         prior_left_out=() if past is None else past.left_out,
         excluded=sum(fold.exclusions.taken.values()),
         segments=make_segments(fold, state, not short),
+        goals=make_goals(fold, state, not short),
         even_clicks=None if even is None else even * int(fold.pulls.sum()),
         alarms=tuple(Alarm(**alarm | {"at": alarm["at"] / 1e6}) for alarm in fold.alarms),
     )
@@ -135,18 +137,19 @@ def _seconds(fold: Fold, visitors: tuple[int, int]) -> tuple[float, float] | Non
     return (each * visitors[0], each * visitors[1]) if each > 0.0 else None
 
 
-def winning_note(fold: Fold, error: float) -> str | None:
+def winning_note(fold: Fold) -> str | None:
     """Return what a STOP event says once the winner is known at this error rate; None before that.
 
     None too where traffic is known not to match what was chosen. Lost outcomes can still make a winner before that is
     noticed, and waiting would not help: after a verdict nothing explores, so nothing more is learned about traffic. Nor
-    where clicks are those of two worlds, or levels are no product.
+    where clicks are those of two worlds, levels are no product, or a guardrail holds the winner back.
     """
+    error = fold.evidence.error
     if fold.evidence.fits and not fold.evidence.may_be_decided:
         return None  # a look takes time where there are many levels
     state = verdict_of(fold)
     # What a verdict rests on does not hold where outcomes do not come back alike, or something rang.
-    if min(state.doubt, state.enough) > error or shortfalls(fold) or fold.doubted:
+    if min(state.doubt, state.enough) > error or shortfalls(fold) or fold.doubted or held_back(fold, state):
         return None
     why = "won" if state.doubt <= error else f"good enough, within {fold.settings.stopping.margin:g} of the best"
     return json.dumps(

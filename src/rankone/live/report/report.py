@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Self
 
+from rankone.live.report.goal_report import GoalReport, goal_table
 from rankone.live.report.report_wording import condition, headline, level_columns, level_table, sentences
 from rankone.live.report.segment_report import SegmentsReport, restored, segment_table, segments_text
 from rankone.notebook import Shown
@@ -100,7 +101,6 @@ class Report(Shown):
     clock_jumped: float  # seconds by which the machine's clock, and the journal's time, last jumped ahead
     window: float | None  # seconds after which silence means "not clicked"; until then outcomes are held
     eras: tuple[str, ...]  # why the policy started (afresh)
-    reward_cap: float | None = None  # clicks are rewards, rounded with probability reward / cap; None: they are clicks
     goal: str = ""  # "earn", "both" or "decide"
     basis: str = "steady"  # "any": holds however the rate of the whole site moves; "steady": counts, nothing is stated
     explore: float = 0.0  # share of decisions that explore now
@@ -125,6 +125,7 @@ class Report(Shown):
     even_clicks: float | None = None  # what an even test of all combinations would have had by now, or since the last
     # restart; None: not known
     segments: SegmentsReport | None = None  # what is known of segments; None: nobody said anything of a visitor
+    goals: tuple[GoalReport, ...] = ()  # other than a click that steers, the one that steers first
     alarms: tuple[Alarm, ...] = ()  # that rang, the oldest first; the last restart began what is reported
 
     @property
@@ -174,6 +175,8 @@ class Report(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values."""
         result = dataclasses.asdict(self) | {"headline": headline(self), "sentence": self.sentence}
+        if not self.goals:
+            del result["goals"]
         if self.segments is None:
             del result["segments"]
         else:
@@ -196,4 +199,5 @@ class Report(Shown):
         tables = [line for factor in self.factors for line in level_table(self, factor)]
         if self.segments is not None:
             tables += [self.segments_sentence, *segment_table(self.segments)]
+        tables += [line for goal in self.goals for line in goal_table(goal)]
         return "\n".join([self._head(), self.sentence, *tables])

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankone.live.journal.clock import AHEAD
 from rankone.live.report.alarm_wording import COME_BACK, PRODUCT, alarm_texts
+from rankone.live.report.goal_report import goals_text
 from rankone.live.report.segment_report import leaders_beaten
 from rankone.specs import amount, duration
 from rankone.wording.combinations import combination_text
@@ -42,7 +43,7 @@ def sentences(report: Report) -> str:
     unknown = [] if report.policy_known else [f"P{NOT_KNOWN[1:]}; until then nothing can be asked or told."]
     said = [
         *alarm_texts(report, COME_BACK + ("" if report.window else _UNTIMED)),
-        *_reward(report),
+        *goals_text(report),
         *_anew(report),
         *_uplift(report),
         *_left(report),
@@ -138,17 +139,6 @@ def alone_text(report: Report) -> list[str]:
     named = listed(quoted(result))
     one, them = ("has one level", "it") if len(result) == 1 else ("have one level each", "them")
     return [f"{named} {one}, so there is nothing to find out about {them}."]
-
-
-def _reward(report: Report) -> list[str]:
-    leader = report.leader
-    if report.reward_cap is None or leader.rate is None:
-        return []
-    mean, between = f"{leader.rate * report.reward_cap:,.4g}", "so far"
-    if leader.low is not None and leader.high is not None:
-        low, high = (f"{share * report.reward_cap:,.4g}" for share in (leader.low, leader.high))
-        between = f"between {low} and {high} while rewards stay as they are"
-    return [f"Clicks are rounded rewards of at most {report.reward_cap:g}: {mean} on average, {between}."]
 
 
 def _anew(report: Report) -> list[str]:

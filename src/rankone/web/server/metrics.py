@@ -22,6 +22,7 @@ from rankone.errors import Contradiction, UnknownDecision
 from rankone.live.fold.fold import Fold
 from rankone.live.messages import Outcome
 from rankone.live.report.comparing import shortfalls
+from rankone.live.report.make_goals import held_back
 from rankone.live.report.make_report import exploring, outcome_counts, survivors
 from rankone.live.verdict.verdict import verdict_of
 
@@ -139,7 +140,7 @@ def figures(fold: Fold) -> dict[str, Any]:
     """Return the figures of an experiment: a number, or numbers by the value of their label."""
     left, stage = survivors(fold)
     counts, state, short = outcome_counts(fold), verdict_of(fold), len(shortfalls(fold))
-    decided = not short and min(state.doubt, state.enough) <= fold.evidence.error
+    decided = not short and min(state.doubt, state.enough) <= fold.evidence.error and not held_back(fold, state)
     return {
         "decisions": fold.decisions,
         "fillers": fold.fillers,

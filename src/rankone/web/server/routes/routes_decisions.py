@@ -7,7 +7,7 @@ from rankone.live.visitor_attributes import REFUSE
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.routes.operations import ONE, Call, answer, operation
 from rankone.web.server.schemas.answers import Decisions, Outcomes, answer_of
-from rankone.web.server.schemas.bodies import AskBody, OutcomeBody, TellBody
+from rankone.web.server.schemas.bodies import AskBody, OutcomeBody, TellBody, Told
 
 OUTCOME = dict.fromkeys((200, 202), answer_of(Outcome))
 _DECISION = f"{ONE}/decisions/{{id}}"
@@ -28,13 +28,18 @@ async def ask(call: Call) -> Response:
 @operation("PUT", f"{_DECISION}/outcome", "tell", body=OutcomeBody, answers=OUTCOME, problems=(409,))
 async def tell(call: Call) -> Response:
     """Tell whether what a decision showed was clicked: once, at any time; 202 means too late to be learned."""
-    return await answer_tell(call, Tell(call.id, call.body.clicked, call.body.source, call.token, call.body.reward))
+    return await answer_tell(call, _tell(call.id, call.body, call.body.source, call.token))
 
 
 @operation("PUT", f"{_DECISION}/void", "tell", answers={200: answer_of(Outcome)}, problems=(409,))
 async def void(call: Call) -> Response:
     """Close a decision that was never shown: nothing is learned from it."""
     return await answer_tell(call, Void(call.id, call.token))
+
+
+def _tell(id: str, body: OutcomeBody | Told, source: str | None, token: str | None) -> Tell:
+    value = 1.0 if body.goal is not None and body.clicked is None and body.value is None else body.value
+    return Tell(id, body.clicked, source, token, body.goal, value, body.key)
 
 
 async def answer_tell(call: Call, request: Tell | Void) -> Response:
@@ -51,9 +56,7 @@ async def answer_tell(call: Call, request: Tell | Void) -> Response:
 async def tell_many(call: Call) -> Response:
     """Tell many outcomes at once; each is answered by what became of it, or by the error it deserves."""
     served = await call.service.experiment(call.name)
-    answers = await served.do(
-        [Tell(each.id, each.clicked, call.body.source, call.token, each.reward) for each in call.body.outcomes]
-    )
+    answers = await served.do([_tell(each.id, each, call.body.source, call.token) for each in call.body.outcomes])
     call.service.meters.told(call.name, answers)
     shown = [each.to_dict() if isinstance(each, Outcome) else Problem.of(each).to_dict() for each in answers]
     return answer({"outcomes": shown})

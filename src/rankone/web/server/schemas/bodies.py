@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from rankone.errors import InputError
+from rankone.live.goals import MAX_CAP, MAX_GOALS, checked_goals
 from rankone.live.messages import MAX_BATCH
 from rankone.live.names import MAX_FACTORS, MAX_LEVELS, MAX_NAME, checked_name
 from rankone.live.setting_kinds import SECONDS, Kind
@@ -69,7 +70,10 @@ class Body(BaseModel):
         return 1
 
 
-Reward = Annotated[float, Field(ge=0, description="from 0 to the reward_cap; rounded to a click or none, once")]
+Value = Annotated[float, Field(ge=0, le=MAX_CAP, description="of a goal: 1 for yes, a count, an amount")]
+Goals = Annotated[
+    dict[Text, dict[Text, Any] | None], Field(min_length=1, max_length=MAX_GOALS), _refused_by(checked_goals)
+]
 
 
 def _type_of(kind: Kind) -> Any:
@@ -83,6 +87,7 @@ def _type_of(kind: Kind) -> Any:
         "policy": Text,
         "combination": Annotated[list[Text], Field(min_length=1, max_length=MAX_FACTORS)] | ByFactor,
         "attributes": Declared,
+        "goals": Goals,
     }[kind.word]
 
 
@@ -130,10 +135,12 @@ class AskBody(Body):
 
 
 class OutcomeBody(Body):
-    """Whether what a decision showed was clicked; or its reward, where the experiment has a `reward_cap`."""
+    """Whether what a decision showed was clicked; or the value of a goal (left out: of the one that steers)."""
 
     clicked: bool | None = None
-    reward: Reward | None = None
+    goal: Text | None = None
+    value: Value | None = None
+    key: Text | None = Field(None, description="an outcome of a goal counts once for its key")
     source: Text | None = Field(None, description="who tells; false clicks can be excluded by it")
 
 
@@ -142,7 +149,9 @@ class Told(Body):
 
     id: Annotated[str, Field(max_length=MAX_NAME)]
     clicked: bool | None = None
-    reward: Reward | None = None
+    goal: Text | None = None
+    value: Value | None = None
+    key: Text | None = None
 
 
 class TellBody(Body):

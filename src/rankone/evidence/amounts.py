@@ -1,0 +1,183 @@
+"""Evidence that one level brings more than another, of an outcome in [0, 1], whatever the whole site does meanwhile.
+
+The model is that of `rankone.evidence.levels` with means in the place of click rates: a visitor at time t brings an
+amount U in [0, 1] (revenue over its cap, say) whose mean is ``s_t * (product of one number per level)``, s_t ANY
+sequence. Nothing else is supposed of U: many zeros, heavy tails, one huge order.
+
+**One decision.** Take two levels x and y of one factor, the levels of the other factors held, and let a and b be the
+probabilities, given that it was one of the two, with which the decision had x or y. Weigh the amount by the probability
+of the other level, which is value times inverse probability, both times a b:
+
+    D = U b  if x was shown,    D = - R U a  if y was,        E[D | past] = a b (mean of x - R * mean of y)
+
+at most 0 if x brings at most R times what y does. With ``s = R max(a, 1/2)``, known before the outcome, D / s >= -1.
+
+**The test.** For 0 <= l < 1 and d >= -1, ``exp(l d - p(l) d^2) <= 1 + l d`` with ``p(l) = - log(1 - l) - l`` (Fan,
+Grama and Liu, "Exponential inequalities for martingales with applications", 2015, Lemma 4.1). So the product over
+decisions of ``exp(l D/s - p(l) (D/s)^2)`` is a supermartingale if x brings at most R times what y does, and so is its
+average over a fixed set of bets l (`BETS`). By Ville's inequality that average ever reaches 1 / e with probability at
+most e, for any policy and however often one looks. Its logarithm takes four sums of each two levels (`gain`, `loss` and
+their squares) and can be had at any time for any ratio R: R = 1 says who brings more, all R together are an interval of
+the ratio, and a margin is another R. Visitors who bring nothing leave all sums as they are.
+
+**Order.** Bets never change, so the product does not depend on the order of decisions. "Given the past" is in the order
+of decisions, in which what an earlier one brings may become known later. With a window outcomes are weighed when it
+ends, which is in that order: the product at each moment is that of the first n decisions, and by Ville's inequality all
+of these are below 1 / e at once. An amount that is told in parts is weighed once, whole.
+"""
+
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankone.compiling.compiled import noalloc
+from rankone.numerics.arrays import Floats, Ints, starts_of
+
+BETS = tuple(0.95 * 0.6**step for step in range(12))  # from large differences of outcomes that vary little, to small
+_COSTS = tuple(-math.log1p(-bet) - bet for bet in BETS)
+_LEAST = 0.5  # part of the probability of two levels by which weights are divided at least
+_FURTHEST = math.log(100.0)  # intervals go no further than ratios of 100
+_COARSE, _FINE = 460, 40  # places of a first look at where an interval ends, and of a second between two of them
+
+
+class Amounts(NamedTuple):
+    """What outcomes say about each ordered pair of levels of one factor; levels are numbered factor after factor.
+
+    ``[x, y]`` is about "x brings more than y"; across factors everything is 0.
+    """
+
+    gain: Floats  # (levels, levels) what x brought, weighed
+    loss: Floats  # what y brought
+    gain2: Floats  # sums of the squares of what was added
+    loss2: Floats
+    proof: Floats  # the largest log evidence ever that x brings more than y
+    enough: Floats  # and that x loses at most a factor to y
+    starts: Ints  # (factors + 1,) the first level of each factor, and the number of levels
+    margin: Floats  # (1,) that factor; 1: disabled
+
+
+def start_amounts(sizes: tuple[int, ...], margin: float = 1.0) -> Amounts:
+    """Return what is known before the first outcome.
+
+    >>> start_amounts((2, 3)).gain.shape
+    (5, 5)
+    """
+    gain, loss, gain2, loss2, proof, enough = np.zeros((6, sum(sizes), sum(sizes)))
+    return Amounts(gain, loss, gain2, loss2, proof, enough, starts_of(sizes), np.array([margin]))
+
+
+def resized_amounts(amounts: Amounts, sizes: tuple[int, ...], margin: float) -> Amounts:
+    """Return the same with room for new levels, the last ones of their factor, and for new factors."""
+    result, starts = start_amounts(sizes, margin), amounts.starts
+    each = [np.arange(end - first) for first, end in itertools.pairwise(starts)]
+    old = np.concatenate([own + result.starts[factor] for factor, own in enumerate(each)])
+    for name in ("gain", "loss", "gain2", "loss2", "proof", "enough"):
+        getattr(result, name)[np.ix_(old, old)] = getattr(amounts, name)
+    if margin != amounts.margin[0]:  # of another margin nothing was proven yet
+        result.enough[:] = 0.0
+    return result
+
+
+@noalloc
+def log_evidence(gain: float, loss: float, gain2: float, loss2: float, ratio: float) -> float:
+    """Return the log evidence that one level brings more than `ratio` times what another does, by their sums."""
+    most = -math.inf
+    for index in range(len(BETS)):
+        most = max(most, BETS[index] * (gain / ratio - loss) - _COSTS[index] * (gain2 / (ratio * ratio) + loss2))
+    total = 0.0
+    for index in range(len(BETS)):
+        each = BETS[index] * (gain / ratio - loss) - _COSTS[index] * (gain2 / (ratio * ratio) + loss2)
+        total += math.exp(each - most)
+    return most + math.log(total / len(BETS))
+
+
+@noalloc
+def _note(amounts: Any, x: int, y: int) -> None:
+    sums = amounts.gain[x, y], amounts.loss[x, y], amounts.gain2[x, y], amounts.loss2[x, y]
+    amounts.proof[x, y] = max(amounts.proof[x, y], log_evidence(sums[0], sums[1], sums[2], sums[3], 1.0))
+    if amounts.margin[0] > 1.0:
+        enough = log_evidence(sums[0], sums[1], sums[2], sums[3], 1.0 / amounts.margin[0])
+        amounts.enough[x, y] = max(amounts.enough[x, y], enough)
+
+
+def weigh_amounts(amounts: Any, shown: Ints, values: Floats, crosses: Floats) -> None:
+    """Learn from outcomes in [0, 1], one per row; `shown` and `crosses` as in `rankone.evidence.levels.weigh`."""
+    for row in range(len(values)):
+        for factor in range(shown.shape[1]):
+            x = shown[row, factor]
+            a = crosses[row, x]
+            for y in range(amounts.starts[factor], amounts.starts[factor + 1]):
+                b = crosses[row, y]
+                if y == x or not a > 0.0 or not b > 0.0:
+                    continue
+                here, there = a / (a + b), b / (a + b)
+                won, lost = values[row] * there / max(here, _LEAST), values[row] * there / max(there, _LEAST)
+                amounts.gain[x, y] += won
+                amounts.gain2[x, y] += won * won
+                amounts.loss[y, x] += lost
+                amounts.loss2[y, x] += lost * lost
+                _note(amounts, x, y)
+                _note(amounts, y, x)
+
+
+def present(amounts: Amounts) -> Floats:
+    """Return the log evidence by now, (levels, levels), that one level brings more than another."""
+    bets, costs = np.array(BETS)[:, None, None], np.array(_COSTS)[:, None, None]
+    logs = bets * (amounts.gain - amounts.loss) - costs * (amounts.gain2 + amounts.loss2)
+    return np.asarray(np.logaddexp.reduce(logs, axis=0) - math.log(len(BETS)))
+
+
+def estimate(amounts: Amounts, x: int, y: int) -> float | None:
+    """Return what x brings for each that y does; None: one of them brought nothing yet."""
+    gain, loss = float(amounts.gain[x, y]), float(amounts.loss[x, y])
+    return gain / loss if gain > 0.0 and loss > 0.0 else None
+
+
+def log_likelihoods(amounts: Amounts, ratios: Floats) -> Floats:
+    """Return, (levels, levels, ratios), about how likely sums are at each ratio over 1: estimates rest on it, no proof.
+
+    The log of the estimated ratio is taken to be normal; its variance is that of the sums.
+    """
+    gain, loss = np.maximum(amounts.gain, 1e-300), np.maximum(amounts.loss, 1e-300)
+    known = ((amounts.gain > 0.0) & (amounts.loss > 0.0))[..., None]
+    apart, logs = np.log(gain / loss)[..., None], np.log(ratios)
+    variance = np.maximum(amounts.gain2 / gain**2 + amounts.loss2 / loss**2, 1e-12)[..., None]
+    return np.asarray(np.where(known, (logs * apart - 0.5 * logs**2) / variance, 0.0))
+
+
+def ratio_interval(amounts: Amounts, x: int, y: int, error: float) -> tuple[float, float | None]:
+    """Return between which ratios x brings what y does, at all times but for the error; None: no bound yet.
+
+    An end is where the evidence for all ratios beyond reaches 2 / error.
+
+    >>> amounts = start_amounts((2,))
+    >>> weigh_amounts(amounts, np.array([[0], [1]] * 400), np.array([0.5, 0.2] * 400), np.full((800, 2), 0.5))
+    >>> low, high = ratio_interval(amounts, 0, 1, 0.05)
+    >>> 1.9 < low < 2.5 < high < 3.3
+    True
+    """
+    bar = math.log(2.0 / error)
+    low, high = _lower_end(amounts, x, y, bar), _lower_end(amounts, y, x, bar)
+    return low, 1.0 / high if high > 0.0 else None
+
+
+def _lower_end(amounts: Amounts, x: int, y: int, bar: float) -> float:
+    """Return the largest ratio of which it is proven that x brings more than that for each of y; 0: none is."""
+    places, result = np.linspace(-_FURTHEST, _FURTHEST, _COARSE), -math.inf
+    for _ in range(2):
+        proven = places[_log_evidences(amounts, x, y, np.exp(places)) >= bar]
+        if not len(proven):
+            break
+        result = float(proven[-1])
+        places = np.linspace(result, result + 2.0 * _FURTHEST / (_COARSE - 1), _FINE)
+    return math.exp(result)
+
+
+def _log_evidences(amounts: Amounts, x: int, y: int, ratios: Floats) -> Floats:
+    """Return `log_evidence` of many ratios."""
+    gain, loss, gain2, loss2 = (float(each[x, y]) for each in amounts[:4])
+    bets, costs = np.array(BETS)[:, None], np.array(_COSTS)[:, None]
+    logs = bets * (gain / ratios - loss) - costs * (gain2 / ratios**2 + loss2)
+    return np.asarray(np.logaddexp.reduce(logs, axis=0) - math.log(len(BETS)))

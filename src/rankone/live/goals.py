@@ -1,0 +1,147 @@
+"""Goals: the outcomes of an experiment, each with a name. Plain Python: the client has it too.
+
+The first goal steers: the policy learns from it, and the winner is the winner on it. The others are measured. An
+experiment that names no goals has one, "click".
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from rankone.errors import InputError
+from rankone.live.names import checked_name
+from rankone.specs import did_you_mean, is_number
+
+YES_NO, COUNT, AMOUNT = "yes-no", "count", "amount"
+KINDS = (YES_NO, COUNT, AMOUNT)
+MORE, LESS = "more", "less"
+MAX_GOALS = 8
+WINDOW = 86_400.0  # seconds, of a measured goal where neither it nor the experiment has one
+UNITS = 1_000_000  # the journal counts in millionths, so sums are exact
+MAX_CAP = 1e9
+_LONGEST = 366 * 86_400.0
+_EXAMPLE = "try goals={'click': {}, 'order': {'kind': 'amount', 'cap': 500}}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Goal:
+    """One goal: what its outcomes are, which way is better, how long a decision waits for them."""
+
+    name: str
+    kind: str = YES_NO  # "yes-no"; "count" or "amount", which add up until the window ends
+    cap: float = 1.0  # the most that a visitor counts for
+    better: str = MORE  # or "less"
+    window: float | None = None  # seconds
+    worse_by: float | None = None  # a guardrail: what leads must not be worse than the baseline by more than this part
+    must_clear: bool = False  # a guardrail: nobody wins until it is proven
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether what is told of one decision is added up."""
+        return self.kind != YES_NO
+
+    def units(self, value: Any) -> int:
+        """Return an outcome as the journal counts it; refuse what is none."""
+        if self.kind == YES_NO and value not in (0, 1):
+            raise InputError(f"True or False for the goal '{self.name}'", value, "tell value=True")
+        if not is_number(value) and not isinstance(value, bool):
+            raise InputError(f"a number for the goal '{self.name}'", value, "tell value=49.9, for example")
+        if not 0.0 <= value <= MAX_CAP or (self.kind == COUNT and value != int(value)):
+            what = "a whole number" if self.kind == COUNT else "a number"
+            raise InputError(f"{what} from 0 to {MAX_CAP:g} for the goal '{self.name}'", value, "check the value")
+        return round(value * UNITS)
+
+    def share(self, units: int) -> float:
+        """Return an outcome as part of the cap."""
+        return min(units / (self.cap * UNITS), 1.0)
+
+
+CLICK = Goal("click")
+_FIELDS = tuple(field.name for field in dataclasses.fields(Goal) if field.name != "name")
+
+
+def checked_goals(given: Any) -> dict[str, dict[str, Any]]:
+    """Return goals as the journal keeps them: by name, each with what was said of it.
+
+    >>> checked_goals({"click": None, "order": {"kind": "amount", "cap": 500}})
+    {'click': {}, 'order': {'kind': 'amount', 'cap': 500.0}}
+    """
+    if not isinstance(given, Mapping) or not 0 < len(given) <= MAX_GOALS:
+        raise InputError(f"goals as a dictionary of 1 to {MAX_GOALS} names", given, _EXAMPLE)
+    result = {checked_name(name, "name of a goal"): _checked(name, facts or {}) for name, facts in given.items()}
+    first, *_ = goals_of(result)
+    if first.better == LESS or first.worse_by is not None:
+        do = "name a goal first of which more is better: the policy maximises it"
+        raise InputError("a first goal to steer by", f"'{first.name}', a guardrail or 'less is better'", do)
+    return result
+
+
+def _checked(name: str, facts: Any) -> dict[str, Any]:
+    if not isinstance(facts, Mapping):
+        raise InputError(f"the goal '{name}' as a dictionary", facts, _EXAMPLE)
+    for key in facts:
+        if key not in _FIELDS:
+            raise InputError(f"goals with {', '.join(_FIELDS)}", key, did_you_mean(str(key), _FIELDS, _EXAMPLE))
+    result = {key: value for key, value in facts.items() if value is not None and value is not False}
+    for key, choices in (("kind", KINDS), ("better", (MORE, LESS))):
+        if result.get(key, choices[0]) not in choices:
+            raise InputError(f"{key} of '{name}' as one of {', '.join(choices)}", result[key], f"try '{choices[-1]}'")
+    for key, most in (("cap", MAX_CAP), ("window", _LONGEST), ("worse_by", 10.0)):
+        if key in result:
+            if not is_number(result[key]) or not 0.0 < result[key] <= most:
+                raise InputError(f"{key} of '{name}' above 0 and at most {most:g}", result[key], _EXAMPLE)
+            result[key] = float(result[key])
+    if (result.get("kind", YES_NO) == YES_NO) == ("cap" in result):
+        do = "a yes-no goal has no cap" if "cap" in result else "say what a visitor counts for at most: 'cap': 500"
+        raise InputError(f"a cap for a count or an amount, '{name}'", "one" if "cap" in result else "none", do)
+    _check_guardrail(name, result)
+    return result
+
+
+def _check_guardrail(name: str, result: Mapping[str, Any]) -> None:
+    if "worse_by" in result and "better" not in result:
+        do = "add 'better': 'less' for refunds, 'more' for orders"
+        raise InputError(f"which way is better of the guardrail '{name}'", "nothing", do)
+    if result.get("must_clear") and "worse_by" not in result:
+        raise InputError(f"must_clear of a guardrail, '{name}'", "no worse_by", "add 'worse_by': 0.1")
+    if "worse_by" in result and result["better"] == MORE and result["worse_by"] >= 1.0:
+        raise InputError(f"worse_by of '{name}' below 1", result["worse_by"], "0.1 is 10% less")
+
+
+def goals_of(given: Mapping[str, Mapping[str, Any]] | None) -> tuple[Goal, ...]:
+    """Return the goals of an experiment, the steering one first."""
+    return tuple(Goal(name, **facts) for name, facts in given.items()) if given else (CLICK,)
+
+
+def error_shares(error: float, n_goals: int) -> list[float]:
+    """Return the error of each goal's statements: the first has half, the others share the other half.
+
+    So all statements together are wrong with probability at most `error`, whatever depends on what.
+
+    >>> error_shares(0.05, 1), error_shares(0.06, 3)
+    ([0.05], [0.03, 0.015, 0.015])
+    """
+    return [error] if n_goals == 1 else [error / 2.0, *[error / 2.0 / (n_goals - 1)] * (n_goals - 1)]
+
+
+def parse_goals(texts: list[str]) -> dict[str, dict[str, Any]]:
+    """Return goals as a command line has them.
+
+    >>> parse_goals(["click", "order:kind=amount,cap=500"])
+    {'click': {}, 'order': {'kind': 'amount', 'cap': 500.0}}
+    """
+    result: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        name, _, said = text.partition(":")
+        parts = [part.partition("=") for part in said.split(",") if part]
+        result[name.strip()] = {key.strip(): _value(value.strip()) for key, _, value in parts}
+    return result
+
+
+def _value(text: str) -> Any:
+    try:
+        number = float(text)
+    except ValueError:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    return number if math.isfinite(number) else text

@@ -1,0 +1,116 @@
+"""What a report says of goals other than a click. Plain values: a client reads one without NumPy or Numba."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from rankone.specs import amount
+from rankone.wording.lists import listed, quoted
+from rankone.wording.numbers import percent
+
+if TYPE_CHECKING:
+    from rankone.live.report.report import Report
+
+VIOLATED, CLEARED, OPEN = "violated", "cleared", "open"  # what is known of a guardrail
+
+
+@dataclasses.dataclass(frozen=True)
+class GoalLevel:
+    """What visitors who saw a level brought so far; whose windows are open may bring more."""
+
+    factor: str
+    name: str
+    visitors: int
+    outcomes: int  # visitors who brought something
+    total: float  # each visitor counts for at most the cap
+    ratio: float | None = (
+        None  # what a visitor brings for each of the baseline's level, at equal times; None: not known
+    )
+    low: float = 0.0  # all intervals of a goal hold together, at all times, but for its error
+    high: float | None = None  # None: no bound yet
+    against: str = ""  # the same in words
+
+    @property
+    def per_visitor(self) -> float:
+        """What a visitor brought on average."""
+        return self.total / self.visitors if self.visitors else 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class GoalReport:
+    """One goal: its levels against the baseline, and whether what leads keeps its guardrail."""
+
+    name: str
+    kind: str  # "yes-no", "count" or "amount"
+    cap: float
+    better: str  # "more" or "less"
+    window: float  # seconds; 0: outcomes count when they are told
+    steers: bool
+    error: float  # that any of its intervals is ever wrong
+    baseline: dict[str, str]  # by factor: the control, else the first levels
+    levels: tuple[GoalLevel, ...]
+    worse_by: float | None = None  # of a guardrail
+    guardrail: str = ""  # "violated", "cleared" or "open", of what leads
+    holds_back: bool = False  # nobody is declared the winner because of it
+    unmatched: int = 0  # outcomes of visitors without a decision
+    late: int = 0  # that came after the window
+
+    @property
+    def sentence(self) -> str:
+        """What is known of its guardrail; empty if it has none."""
+        if self.worse_by is None:
+            return ""
+        most = f"worse than the baseline by more than {percent(self.worse_by)}"
+        if self.guardrail == VIOLATED:
+            return f"Guardrail '{self.name}' is violated: what leads is {most}."
+        if self.guardrail == CLEARED:
+            return f"Guardrail '{self.name}' is cleared: what leads is not {most}."
+        wait = " Nobody wins before that is known." if self.holds_back else ""
+        return f"Guardrail '{self.name}' is open: whether what leads is {most} is not known yet.{wait}"
+
+
+def goals_text(report: Report) -> list[str]:
+    """Say what is known of guardrails, and what else has to be known of goals."""
+    said = [goal.sentence for goal in report.goals if goal.sentence]
+    held = [goal.name for goal in report.goals if goal.holds_back and goal.guardrail == VIOLATED]
+    if held:
+        said.append(f"So nobody is declared the winner: {listed(quoted(held))}.")
+    for goal in report.goals:
+        if goal.late:
+            said.append(f"{amount(goal.late, 'outcome')} of '{goal.name}' came after its window and did not count.")
+        if goal.unmatched:
+            said.append(f"{amount(goal.unmatched, 'outcome')} of '{goal.name}' came from visitors without a decision.")
+    if report.goals:
+        said.append(
+            "Assumes, for each goal: a level changes its average by the same factor beside all others and at all "
+            "times; outcomes are reported equally completely and promptly for every level."
+        )
+    return said
+
+
+def goal_columns(goal: GoalReport) -> list[dict[str, str]]:
+    """Return what a table says of the levels of a goal, a row each."""
+    rows = []
+    for level in goal.levels:
+        row = {"factor": level.factor, "level": level.name, "visitors": f"{level.visitors:,}"}
+        rate = percent(level.outcomes / level.visitors) if level.visitors else "-"
+        if goal.kind == "yes-no":
+            row |= {goal.name: f"{level.outcomes:,}", "rate": rate}
+        else:
+            average = f"{level.total / level.outcomes:,.4g}" if level.outcomes else "-"
+            row |= {goal.name: f"{level.total:,.6g}", "per visitor": f"{level.per_visitor:,.4g}"}
+            row |= {"visitors with one": rate, "average": average}
+        rows.append(row | {"against the baseline": level.against})
+    return rows
+
+
+def goal_table(goal: GoalReport) -> list[str]:
+    """Return the levels of a goal as lines of text."""
+    rows = goal_columns(goal)
+    capped = "" if goal.kind == "yes-no" else f", capped at {goal.cap:g}"
+    heads = {name: name for name in rows[0]}
+    widths = {name: max(len(row[name]) for row in (heads, *rows)) for name in heads}
+    left = ("factor", "level", "against the baseline")
+    lines = [[f"{row[name]:{'<' if name in left else '>'}{widths[name]}}" for name in heads] for row in (heads, *rows)]
+    return [f"Goal '{goal.name}'{capped}, {goal.better} is better:", *["  ".join(["", *row]).rstrip() for row in lines]]
