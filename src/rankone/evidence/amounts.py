@@ -140,11 +140,11 @@ def log_likelihoods(amounts: Amounts, ratios: Floats) -> Floats:
 
     The log of the estimated ratio is taken to be normal; its variance is that of the sums.
     """
-    gain, loss = np.maximum(amounts.gain, 1e-300), np.maximum(amounts.loss, 1e-300)
-    known = ((amounts.gain > 0.0) & (amounts.loss > 0.0))[..., None]
+    known = (amounts.gain > 0.0) & (amounts.loss > 0.0)
+    gain, loss = (np.where(known, each, 1.0) for each in (amounts.gain, amounts.loss))
     apart, logs = np.log(gain / loss)[..., None], np.log(ratios)
     variance = np.maximum(amounts.gain2 / gain**2 + amounts.loss2 / loss**2, 1e-12)[..., None]
-    return np.asarray(np.where(known, (logs * apart - 0.5 * logs**2) / variance, 0.0))
+    return np.asarray(np.where(known[..., None], (logs * apart - 0.5 * logs**2) / variance, 0.0))
 
 
 def ratio_interval(amounts: Amounts, x: int, y: int, error: float) -> tuple[float, float | None]:
