@@ -260,14 +260,16 @@ def test_an_experiment_knows_its_factors(tmp_path):
 
 def test_rewards_that_were_rounded_are_said_to_be(tmp_path):
     with rankone.Database(tmp_path / "live.db", durability="off") as database:
-        page = rankone.Experiment("page", 2, 2, policy="uniform", db=database, seed=1, outcomes={"reward_cap": 10.0})
+        page = rankone.Experiment(
+            "page", 2, 2, policy="uniform", db=database, seed=1, goals={"order": {"kind": "amount", "cap": 10.0}}
+        )
         for number, decision in enumerate(page.ask(400)):
-            page.tell(decision, reward=float(number % 10))
+            page.tell(decision, value=float(number % 10))
         found = rankone.evaluate(page, {"row": "row 1", "col": "col 1"})
         replayed = rankone.evaluate(page, rankone.UTS(), horizon=40)
         for each in (found, replayed):
             assert each.rounded
-            assert "rewards that were rounded at random" in str(each)
+            assert "amounts that were rounded at random" in str(each)
     assert "rounded" not in str(rankone.evaluate(simulated(5), {"row": "a", "col": "x"}))
 
 

@@ -52,10 +52,10 @@ def test_what_comes_after_is_late(sqlite_db, clock):
     one, two = experiment.ask(count=2)
     clock.pass_seconds(60)
     experiment.ask(count=2)
-    assert experiment.tell(one, True) == (one.id, True, "late", False, False, None)
-    assert experiment.tell(one, True) == (one.id, True, "late", False, True, None)
+    assert experiment.tell(one, True)[:6] == (one.id, True, "late", False, False, None)
+    assert experiment.tell(one, True)[:6] == (one.id, True, "late", False, True, None)
     assert isinstance(error_of(experiment.tell, one, False), Contradiction)
-    assert experiment.void(two) == (two.id, None, "void", False, True, None)
+    assert experiment.void(two)[:6] == (two.id, None, "void", False, True, None)
     counts = experiment.report().outcomes
     assert (counts["late"], counts["void"], counts["clicked"]) == (1, 2, 0)
 

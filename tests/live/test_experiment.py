@@ -70,7 +70,7 @@ def test_an_outcome_counts_once(db):
     assert (told.learned, told.repeated, again.learned, again.repeated) == (True, False, True, True)
     assert isinstance(error_of(experiment.tell, first.id, False), Contradiction)
     assert isinstance(error_of(experiment.void, first.id), Contradiction)
-    assert experiment.void(second.id) == (second.id, None, "void", False, False, None)
+    assert experiment.void(second.id)[:6] == (second.id, None, "void", False, False, None)
     assert experiment.void(second.id).repeated
     assert isinstance(error_of(experiment.tell, second.id, True), Contradiction)
     assert isinstance(error_of(experiment.tell, third.id, "yes"), InputError)

@@ -106,6 +106,14 @@ class Client:
         wishes |= _given(visitors_a_day=visitors_a_day, goal=goal, margin=margin, error=error)
         return self.transport.send("POST", "/v1/plan", wishes, timeout=_PLANNING)
 
+    def track(
+        self, visitor: str, goal: str, value: float = 1.0, *, key: str | None = None, source: str | None = None
+    ) -> dict[str, Outcome]:
+        """Tell an outcome of a visitor to every experiment that has the goal; return what became of it, by name."""
+        body = _tracked(Track(visitor, goal, value, key, source))
+        found = self.transport.send("POST", "/v1/track", body, again=True)["experiments"]
+        return {name: Outcome.of_dict(each) for name, each in found.items()}
+
     def health(self) -> dict[str, Any]:
         """Return the service's word that it is well."""
         return self.transport.send("GET", "/health")
@@ -139,9 +147,7 @@ class RemoteExperiment(ExperimentMethods):
         if isinstance(checked, Ask):
             return self._ask(checked)
         if isinstance(checked, Track):
-            body = _given(visitor=checked.visitor, goal=checked.goal, value=checked.value, source=checked.source)
-            body["key"] = checked.key or secrets.token_hex(16)
-            return Outcome.of_dict(self._post("track", body))
+            return Outcome.of_dict(self._post("track", _tracked(checked)))
         path = f"decisions/{quote(str(checked.id), safe='')}"
         if isinstance(checked, Void):
             return Outcome.of_dict(self._put(f"{path}/void", None))
@@ -201,6 +207,12 @@ def _told(tell: Tell) -> dict[str, Any]:
     """Return an outcome as it is sent: a value with a key, so that a retry does not add it up twice."""
     key = tell.key or (None if tell.value is None else secrets.token_hex(16))
     return _given(clicked=tell.clicked, goal=tell.goal, value=tell.value, key=key)
+
+
+def _tracked(track: Track) -> dict[str, Any]:
+    """Return an outcome of a visitor as it is sent, with a key, so that a retry does not add it up twice."""
+    body = _given(visitor=track.visitor, goal=track.goal, value=float(track.value), source=track.source)
+    return body | {"key": track.key or secrets.token_hex(16)}
 
 
 def _given(**values: Any) -> dict[str, Any]:

@@ -24,8 +24,8 @@ ESTIMATED = (
     "asking"
 )
 ROUNDED = (
-    "Outcomes are rewards that were rounded at random to a click or none, with probability reward / cap: values are "
-    "shares of the experiment's reward_cap, right on average, and spread more than rewards do."
+    "Outcomes are amounts that were rounded at random to a click or none, with probability amount / cap: values are "
+    "shares of the goal's cap, right on average, and spread more than amounts do."
 )
 TIMES = ("asked_at", "timestamp")
 _FEW = 30  # decisions whose weights average more than 1 by chance alone
@@ -52,7 +52,7 @@ class Rows(NamedTuple):
 
     table: pl.DataFrame
     without_chance: int
-    rounded: bool  # whether outcomes are clicks that rewards of an experiment were rounded to
+    rounded: bool  # whether outcomes are clicks that amounts of an experiment were rounded to
 
 
 def usable_rows(
@@ -95,8 +95,7 @@ def usable_rows(
     elif assumed:
         rows = rows.with_columns(chance=pl.len().over(names) / rows.height)
     check_probabilities(rows["chance"])
-    rewards = number_column(table, "reward").is_not_null() if exported and "reward" in table.columns else pl.lit(False)
-    rounded = outcome == "clicked" and bool(table.select(rewards.any()).item())
+    rounded = outcome == "clicked" and exported and "rounded" in table.columns
     return Rows(rows, without_chance, rounded)
 
 

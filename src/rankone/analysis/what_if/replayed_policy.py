@@ -48,7 +48,7 @@ class ReplayedPolicy(Shown):
     logged: float
     rows: int  # decisions of the log
     level: float
-    rounded: bool = False  # whether outcomes are rewards of an experiment, each rounded at random to a click or none
+    rounded: bool = False  # whether outcomes are amounts of an experiment, each rounded at random to a click or none
     moved: bool = False  # whether the log shows that click rates changed meanwhile
 
     @property

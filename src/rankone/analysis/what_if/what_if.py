@@ -55,7 +55,7 @@ class WhatIf(Estimated):
     moved: bool  # whether the log shows that click rates changed meanwhile
     misfit: str  # the combination that was shown more often than its probabilities explain, in words; empty: none
     level: float
-    rounded: bool = False  # whether outcomes are rewards of an experiment, each rounded at random to a click or none
+    rounded: bool = False  # whether outcomes are amounts of an experiment, each rounded at random to a click or none
 
     @property
     def first(self) -> str:

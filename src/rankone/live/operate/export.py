@@ -47,7 +47,7 @@ def decisions_table(
     token that asked a service for the decision, `chance` the probability with which it was chosen, where that is known;
     of a decision that explores under a policy which says none, that it explores and shows this.
     There is a column for each factor with the names of its levels, and one for each goal but a click that steers, named
-    `goal_` and the goal: what was told in time, added up; of an amount that steers, `clicked` is what it was rounded
+    `goal_` and the goal: what was told in time, added up; of an amount that steers, `clicked` is what it was `rounded`
     to. Where something was said of visitors, there is a column for each attribute, named `segment_` and the attribute.
 
     Args:
@@ -95,6 +95,7 @@ def decisions_table(
         pl.from_epoch("outcome_at", time_unit="us").dt.replace_time_zone("UTC"),
         "token",
         "chance",
+        *([pl.lit(True).alias("rounded")] if fold.settings.all_goals[0].adds_up else []),
         *(f"{_GOAL}{goal}" for goal in brought),
         *_attributes(fold.segments.attributes or ()),
     )

@@ -3,6 +3,7 @@
 (() => {
   const script = document.currentScript;
   let { experiment, token, visitor, signature, segment, within, wait = 300 } = script.dataset;
+  const random = () => [...crypto.getRandomValues(new Uint32Array(4))].join("-");
   const base = new URL(`v1/experiments/${encodeURIComponent(experiment)}/`, script.src);
   const began = performance.now();
 
@@ -15,8 +16,26 @@
 
   // The same visitor gets the same decision; where nothing may be kept, a view is a visitor.
   try {
-    visitor ??= localStorage.rankone ||= [...crypto.getRandomValues(new Uint32Array(4))].join("-");
+    visitor ??= localStorage.rankone ||= random();
   } catch {}
+
+  // On any page of the site: rankone.track("order", 49.9, "order 17"), or a click on something with data-goal.
+  const others = window.rankone?.track;
+  const track = (goal, value = 1, key = random()) => {
+    const body = JSON.stringify({ token, visitor, signature, goal, value, key });
+    const to = new URL("v1/track", script.src);
+    navigator.sendBeacon?.(to, body) || fetch(to, { body, method: "POST", keepalive: true }).catch(() => {});
+    others?.(goal, value, key);
+  };
+  window.rankone = { track };
+  if (!others) {
+    const reach = ({ target }) => {
+      const { goal, value = 1 } = target.closest?.("[data-goal]")?.dataset ?? {};
+      if (goal) window.rankone.track(goal, +value);
+    };
+    addEventListener("click", reach, true);
+  }
+  if (!experiment) return;
 
   const show = (levels) => {
     const detail = { experiment, levels };

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
-from rankone.live import Ask, Experiment, Tell, Void
+from rankone.live import Experiment
 from rankone.live.fold.fold import Fold
+from rankone.live.messages import Ask, Request
 from rankone.web.dashboard_data import DashboardData, shown
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.metrics import Meters
 from rankone.web.server.single_flight import SingleFlight
 
-Request = Ask | Tell | Void
 # A group waits this share of the last one's time, at most, for clients who were just answered and are about to come
 # back: otherwise two halves of the clients take turns, and each commit serves only one half.
 _LINGER = 0.6

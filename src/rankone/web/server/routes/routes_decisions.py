@@ -3,6 +3,7 @@
 from starlette.responses import Response
 
 from rankone.live import Ask, Outcome, Tell, Void
+from rankone.live.messages import Track
 from rankone.live.visitor_attributes import REFUSE
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.routes.operations import ONE, Call, answer, operation
@@ -42,7 +43,7 @@ def _tell(id: str, body: OutcomeBody | Told, source: str | None, token: str | No
     return Tell(id, body.clicked, source, token, body.goal, value, body.key)
 
 
-async def answer_tell(call: Call, request: Tell | Void) -> Response:
+async def answer_tell(call: Call, request: Tell | Track | Void) -> Response:
     """Tell, and answer with what became of it."""
     served = await call.service.experiment(call.name)
     (outcome,) = answers = await served.do((request,))

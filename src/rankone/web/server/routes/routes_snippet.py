@@ -13,12 +13,12 @@ from pathlib import Path
 from starlette.responses import Response
 
 from rankone.live import Ask, Tell, Void
-from rankone.live.messages import AskedBefore
+from rankone.live.messages import AskedBefore, Track
 from rankone.live.visitor_attributes import IGNORE, segment_in_line
 from rankone.web.server.routes.operations import ONE, Call, answer, operation
 from rankone.web.server.routes.routes_decisions import OUTCOME, answer_tell
-from rankone.web.server.schemas.answers import Visited
-from rankone.web.server.schemas.bodies import BeaconBody, VisitBody
+from rankone.web.server.schemas.answers import Tracked, Visited
+from rankone.web.server.schemas.bodies import BeaconBody, TrackBody, VisitBody
 
 _SNIPPET = Path(__file__).parents[2] / "page" / "snippet.js"
 _HEADERS = {
@@ -49,6 +49,31 @@ async def beacon(call: Call) -> Response:
     """Tell that a decision was clicked, or that it was never shown (`void`), as a page does that is being left."""
     request = Void(call.body.id, call.token) if call.body.void else Tell(call.body.id, True, token=call.token)
     return await answer_tell(call, request)
+
+
+@operation("POST", f"{ONE}/track", "tell", body=TrackBody, answers=OUTCOME, problems=(409,), simple=True)
+async def track(call: Call) -> Response:
+    """Tell an outcome of a visitor; a visitor without a decision is counted ("unmatched")."""
+    return await answer_tell(call, await _tracked(call, call.name))
+
+
+@operation("POST", "/v1/track", "tell", body=TrackBody, answers={200: Tracked}, problems=(409,), simple=True)
+async def track_all(call: Call) -> Response:
+    """Tell an outcome of a visitor to every experiment that has the goal and that the token may tell."""
+    told = {}
+    for name in [name for name in await call.service.names() if call.caller.may("tell", name)]:
+        served = await call.service.experiment(name)
+        settings = await served.call(functools.partial(getattr, served.experiment, "settings"))
+        if call.body.goal in (goal.name for goal in settings.all_goals):
+            told[name] = (await served.one(await _tracked(call, name))).to_dict()
+    return answer({"experiments": told})
+
+
+async def _tracked(call: Call, name: str) -> Track:
+    body, signer = call.body, None
+    if body.signature is not None:
+        signer = await call.service.auth.signer(body.visitor, body.signature, name)
+    return Track(body.visitor, body.goal, body.value, body.key, body.source, call.token, signer)
 
 
 @operation("GET", "/snippet.js", None, answers={200: ("text/javascript",)})

@@ -24,7 +24,7 @@ from rankone.web.server.schemas.bodies import with_settings
 # What the answer has beyond the fields of the class, or says more exactly.
 _MORE: dict[type, dict[str, Any]] = {
     Alarm: {"what": Literal["change", "misfit"], "did": Literal["restart", "test-all", "warn"]},
-    Outcome: {"status": Literal["learned", "held", "late", "void"]},
+    Outcome: {"status": Literal["learned", "held", "late", "void", "unmatched"]},
     Plan: {"meaning": str, "sentence": str},
     Report: {"basis": Literal["any", "steady"], "headline": str, "sentence": str},
     SegmentsReport: {"answer": Literal["depends", "same", "open", "unknown"], "sentence": str},
@@ -32,7 +32,8 @@ _MORE: dict[type, dict[str, Any]] = {
     Token: {"valid": bool},
 }
 _SECRET: dict[type, tuple[str, ...]] = {Token: ("digest",)}
-_IF_ANY = {Outcome: ("note",), Report: ("segments",)}  # fields that are left out where there is nothing to say
+# Fields that are left out where there is nothing to say.
+_IF_ANY = {Outcome: ("note", "goal", "value"), Report: ("segments", "goals")}
 
 
 @functools.cache
@@ -79,6 +80,13 @@ class Decisions:
     """The decisions asked for."""
 
     decisions: list[Decision]
+
+
+@answer_of
+class Tracked:
+    """What became of a visitor's outcome, in each experiment that has the goal."""
+
+    experiments: dict[str, Outcome]
 
 
 @answer_of

@@ -275,6 +275,17 @@ class VisitBody(_FromAPage):
     )
 
 
+class TrackBody(_FromAPage):
+    """Tell an outcome of a visitor: it counts for the latest decision made for that visitor."""
+
+    visitor: Annotated[Text, Field(max_length=100)]
+    goal: Text
+    value: Value = 1.0
+    key: Text | None = Field(None, description="counts once for its key, such as an order's number")
+    source: Text | None = None
+    signature: Annotated[Text, Field(max_length=100)] | None = None
+
+
 class BeaconBody(_FromAPage):
     """Tell that what a page showed was clicked; or, with `void`, that it was not shown at all."""
 
