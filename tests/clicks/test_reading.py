@@ -19,7 +19,7 @@ def test_what_is_no_file_is_refused_by_name(tmp_path):
         (tmp_path / "pipe", "a pipe or a device"),
         (tmp_path / "nope", "No such file: "),
         (tmp_path / "*.tsv", "No such file: "),
-        ([], "an empty list"),
+        ([], "No file was named"),
     ):
         with pytest.raises(InputError, match=got.replace("*", r"\*")):
             clicks.read(path)
