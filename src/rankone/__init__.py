@@ -27,7 +27,8 @@ _HOMES = {
             "Drift Drifting Means Product RankOne as_problem hardness load_problem load_problems "
             "lower_bound lower_bound_constant needle random_problem save_problem save_problems upper_bound"
         ),
-        "rankone.simulation": "Arena Feedback Identification Study Sweep arena identify recommend simulate sweep",
+        "rankone.simulation": "Arena Feedback Study Sweep arena recommend simulate sweep",
+        "rankone.simulation.identification": "Identification identify",
         "rankone.simulation.plans.plan": "plan",
     }.items()
     for name in names.split()

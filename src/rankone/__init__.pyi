@@ -53,12 +53,12 @@ from rankone.problems import save_problems as save_problems
 from rankone.problems import upper_bound as upper_bound
 from rankone.simulation import Arena as Arena
 from rankone.simulation import Feedback as Feedback
-from rankone.simulation import Identification as Identification
 from rankone.simulation import Study as Study
 from rankone.simulation import Sweep as Sweep
 from rankone.simulation import arena as arena
-from rankone.simulation import identify as identify
 from rankone.simulation import recommend as recommend
 from rankone.simulation import simulate as simulate
 from rankone.simulation import sweep as sweep
+from rankone.simulation.identification import Identification as Identification
+from rankone.simulation.identification import identify as identify
 from rankone.simulation.plans.plan import plan as plan

@@ -15,7 +15,9 @@ PROBLEM = "needle:3x3:p=0.3,gap=0.4"
 
 @pytest.fixture(scope="module")
 def study():
-    return rankone.identify([PROBLEM], ["uts", "uniform"], goals=["policy", "decide"], budgets=[100, 2_000], runs=40, longest=6_000)
+    return rankone.identify(
+        [PROBLEM], ["uts", "uniform"], goals=["policy", "decide"], budgets=[100, 2_000], runs=40, longest=6_000
+    )
 
 
 def test_it_counts_what_rehearsals_do(study):

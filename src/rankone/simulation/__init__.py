@@ -2,22 +2,9 @@
 
 from rankone.simulation.arena import Arena, arena
 from rankone.simulation.feedback import Feedback
-from rankone.simulation.identification import Identification, identify
 from rankone.simulation.recommend import Recommendation, recommend
 from rankone.simulation.simulate import simulate
 from rankone.simulation.study import Study
 from rankone.simulation.sweep import Sweep, sweep
 
-__all__ = [
-    "Arena",
-    "Feedback",
-    "Identification",
-    "Recommendation",
-    "Study",
-    "Sweep",
-    "arena",
-    "identify",
-    "recommend",
-    "simulate",
-    "sweep",
-]
+__all__ = ["Arena", "Feedback", "Recommendation", "Study", "Sweep", "arena", "recommend", "simulate", "sweep"]

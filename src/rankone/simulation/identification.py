@@ -93,7 +93,7 @@ def identify(
     players = [as_policy(policy) for policy in listed(policies, (Policy, str), "policies", "uts")]
     rules = [one_of("goals", goal, tuple(RULES)) for goal in listed(goals, (str,), "goals", "decide")]
     number_in("error", error, "(0, 1)", example=ERROR_RATE)
-    ends = [as_whole_number("budgets", each) for each in ([budgets] if np.isscalar(budgets) else budgets)]
+    ends = [as_whole_number("budgets", each) for each in ([budgets] if isinstance(budgets, int) else budgets)]
     runs, longest = as_whole_number("runs", runs), as_whole_number("longest", longest)
     cases = [
         (world, goal, player)

@@ -185,8 +185,7 @@ class Study(Shown):
         for label in policies:
             one_of("policies of the study", label, self.policies)
         kept = [run for run in self.runs if run.policy in policies]
-        how = {"seed": self.seed, "paired": self.paired}
-        return Study(self.problems, policies, self.checkpoints, kept, self.feedback, **how)
+        return Study(self.problems, policies, self.checkpoints, kept, self.feedback, seed=self.seed, paired=self.paired)
 
     def chart(
         self,
