@@ -1,4 +1,4 @@
-"""The tables of docs/which-policy.md: ``python -m benchmarks.which_policy [--runs 20]`` plays and writes them anew.
+"""The tables "Policies for pairs" of docs/measured.md: ``python -m benchmarks.which_policy [--runs 20]`` plays and writes them.
 
 Three parts, some minutes together:
 
@@ -28,7 +28,7 @@ from rankone.problems import Problem
 from rankone.problems.segmented import Segmented
 
 WORLDS_BEGIN = begin("benchmarks.which_policy --worlds")
-PAGE = Path(__file__).parents[1] / "docs" / "which-policy.md"
+PAGE = Path(__file__).parents[1] / "docs" / "measured.md"
 BEGIN = begin("benchmarks.which_policy")
 POLICIES = (
     "uts",
