@@ -222,9 +222,9 @@ def duration() -> str:
         ends = [_mean([run.losses[-1] for run in each]) for each in runs]
         times.append(f"| {' | '.join([name, bound, *until])} |")
         lost.append(f"| {' | '.join([name, _mean(alone_lost[name]), *ends])} |")
-    runs = ", ".join(str(count) for count in PLAYED.values())
+    counts = ", ".join(map(str, PLAYED.values()))
     lines = [
-        f"Visitors until the verdict, median; 90 % ({runs} runs; none: too few had a verdict within {DECISIONS:,}):",
+        f"Visitors until the verdict, median; 90 % ({counts} runs; none: too few had a verdict within {DECISIONS:,}):",
         *("", *times, "", f"Clicks lost after {DECISIONS:,} visitors:", "", *lost),
     ]
     wrong = sum(run.wrong for runs in found.values() for run in runs)

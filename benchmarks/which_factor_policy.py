@@ -18,7 +18,7 @@ from rankone.simulation.arena import Arena
 
 PAGE = Path(__file__).parents[1] / "docs" / "measured.md"
 BEGIN = begin("benchmarks.which_factor_policy")
-BY_PROBLEM = ("per-factor", "glm-thompson", "imed-ub", "insured-uts", "top-two", "thompson", "uniform")
+BY_PROBLEM = ("per-factor", "glm-thompson", "thompson", "uniform")
 
 
 def written(found: Arena, runs: int) -> str:

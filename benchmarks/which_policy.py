@@ -61,7 +61,7 @@ FEEDBACK = {
     "batches of 1,000": "batch:size=1000",
     "batches of 10,000": "batch:size=10000",
 }
-SHOWN_BY_PROBLEM = ("uts", "thompson", "kl-ucb", "ucb1", "rank1elim-kl:c=0", "uniform")
+SHOWN_BY_PROBLEM = ("uts", "thompson", "ucb1", "rank1elim-kl:c=0", "uniform")
 TIMED_ON, TIMED_RUNS = "needle:64x64", 6
 SIDE, DECISIONS = 8, 20_000
 LINES = np.linspace(0.9, 0.2, SIDE)  # what rows, and columns, are worth
