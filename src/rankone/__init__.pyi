@@ -10,6 +10,7 @@ from rankone.analysis import ReplayedPolicy as ReplayedPolicy
 from rankone.analysis import WhatIf as WhatIf
 from rankone.analysis import WhatIfLists as WhatIfLists
 from rankone.analysis import analyse as analyse
+from rankone.analysis import analyze as analyze
 from rankone.analysis import evaluate as evaluate
 from rankone.analysis import evaluate_lists as evaluate_lists
 from rankone.analysis import to_obp as to_obp
