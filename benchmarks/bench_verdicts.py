@@ -8,7 +8,7 @@ leads must be the best estimate in its own table and allowed; winners and levels
 
 Then late clicks (`late_clicks`) and the visitors still needed (`forecasts`).
 
-``python -m benchmarks verdicts`` takes some minutes and writes docs/verdicts-measured.md anew.
+``python -m benchmarks verdicts`` takes some minutes and writes docs/measured.md anew.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from benchmarks.page_parts import begin, write_between
 from rankone.problems.theory.bounds import characteristic_time
 from rankone.simulation.plans.rehearsal import MOVEMENTS, Rehearsal, simulate_experiment
 
-PAGE = Path(__file__).parents[1] / "docs" / "verdicts-measured.md"
+PAGE = Path(__file__).parents[1] / "docs" / "measured.md"
 BEGIN = begin("benchmarks verdicts")
 WORKERS = 2
 

@@ -1,6 +1,14 @@
-"""Words that made readers stumble, and do not come back: in pages, help texts, errors and docstrings alike."""
+"""One word for one thing (docs/glossary.md): words that made readers stumble stay out of what people read.
 
+`STUMBLED_OVER` is looked for everywhere: pages, sources, docstrings. `BANNED` is looked for in what people read: every
+string of the files in `READ` that is no docstring. A file is added once its texts are rewritten, a phrase once nothing
+says it any more.
+"""
+
+import ast
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -25,11 +33,95 @@ STUMBLED_OVER = {
     r"\bin earnest\b": "in production",
     r"study that still runs[^.]* is told": "is reported",
 }
-READ = {"src": (".py", ".js", ".html"), "docs": (".md",), "README.md": (".md",), "CONTRIBUTING.md": (".md",)}
+SRC = ROOT / "src" / "rankone"
+
+#: What we no longer say (a pattern, whole words) and what we say instead.
+BANNED = {
+    "uniform (split|test)|even (split|test)": "equal split",
+    "acts? together|(is|are) no product|levels are no": "interact, interaction",
+    "silence": "not clicked",
+    "voided|void": "cancelled",
+    "not learned": "ignored",
+    "come back|comes back|came back": "are reported",
+    "alike": "equally, the same",
+    "rings?|rang": "an alarm is raised",
+    "anew": "again, from the start",
+    "as (it|they) (is|are|was|were)": "unchanged",
+    "so many|such an?": "say the number or the thing",
+    "that of|those of": "repeat the noun",
+    "none is|which is none": "no ... is",
+    "by itself": "automatically",
+    "otherwise clicked|clicked otherwise": "clicked at a different rate",
+    "1 times as|% (fewer|more) clicks": "+17% (+2% to +33%)",
+    "wrong with probability": "95% sure",
+    "whoever|nobody asks": "anyone who",
+}
+
+#: Files and folders, below src/rankone, whose strings were rewritten.
+READ = ["analysis/wording.py", "wording"]
 
 
-def files():
-    for place, endings in READ.items():
+def files() -> list[Path]:
+    """Return the Python files that are looked at."""
+    each = [SRC / name for name in READ]
+    return sorted(path for part in each for path in ([part] if part.suffix else part.rglob("*.py")))
+
+
+def strings(source: str) -> Iterator[tuple[int, str]]:
+    """Return the strings of a Python file that people may read, with their lines: no docstrings, no names."""
+    tree = ast.parse(source)
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in docstrings:
+            continue
+        if " " in node.value.strip():  # a single word is an identifier, a key or a kind
+            yield node.lineno, node.value
+
+
+def page_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Return the lines of a file of the page, without comments."""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        yield number, re.sub(r"(^|\s)//.*|<!--.*?-->", "", line)
+
+
+def faults(text: str) -> list[str]:
+    """Return the banned words in a text, each with what to say instead."""
+    spaced = re.sub(r"\s+", " ", text)
+    return [
+        f"{hit.group()!r}: say {instead!r}"
+        for banned, instead in BANNED.items()
+        for hit in [re.search(rf"(?<![\w-])({banned})(?![\w-])", spaced, re.IGNORECASE)]
+        if hit
+    ]
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(SRC)))
+def test_old_words_stay_out_of_what_people_read(path):
+    found = [f"line {line}: {fault} in {text!r}" for line, text in strings(path.read_text()) for fault in faults(text)]
+    assert not found, "\n".join(found)
+
+
+def test_the_old_words_are_noticed():
+    assert faults("an even test of all combinations") == ["'even test': say 'equal split'"]
+    assert not faults("they interact; the alarm is raised during the experiment")
+
+
+EVERYWHERE = {
+    "src": (".py", ".js", ".html"),
+    "docs": (".md",),
+    "EVERYWHEREME.md": (".md",),
+    "CONTRIBUTING.md": (".md",),
+}
+
+
+def all_files():
+    for place, endings in EVERYWHERE.items():
         found = [ROOT / place] if (ROOT / place).is_file() else sorted((ROOT / place).rglob("*"))
         yield from (file for file in found if file.suffix in endings and "_build" not in file.parts)
 
@@ -38,7 +130,7 @@ def files():
 def test_words_do_not_come_back(words):
     found = [
         f"{file.relative_to(ROOT)}: {line.strip()}"
-        for file in files()
+        for file in all_files()
         for line in re.sub(r"<!-- bench.*?<!-- end -->", "", file.read_text(), flags=re.DOTALL).splitlines()
         if re.search(words, line)
     ]

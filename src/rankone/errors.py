@@ -24,9 +24,17 @@ from typing import Any
 def sentence(expected: str, got: Any, do: str) -> str:
     """Return an error in the one voice. Programs read its three parts: nobody takes the sentence apart again.
 
+    Where `expected` ends in a colon or a full stop, it says what is wrong instead.
+
     >>> sentence("a horizon of at least 1", -5, "try horizon=1000")
     'expected a horizon of at least 1 - got -5 - try horizon=1000'
+    >>> sentence("No such file:", "ab.csv", "check the path"), sentence("The file has a header but no rows.", "", "")
+    ('No such file: ab.csv. Check the path.', 'The file has a header but no rows.')
     """
+    if expected.endswith((":", ".")):
+        problem = f"{expected} {got if isinstance(got, str) else repr(got)}".strip()
+        said = [problem, do[:1].upper() + do[1:]]
+        return " ".join(part if part.endswith((".", "?")) else f"{part}." for part in said if part)
     return f"expected {expected} - got {got if isinstance(got, str) else repr(got)} - {do}"
 
 
@@ -66,7 +74,8 @@ def naming(where: object) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(f"{error.expected} in {where}", error.got, error.do) from None
+        said = f"{where}: {error.expected}" if error.expected.endswith((":", ".")) else f"{error.expected} in {where}"
+        raise InputError(said, error.got, error.do) from None
 
 
 class DecisionError(InputError):

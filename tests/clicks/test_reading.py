@@ -15,11 +15,11 @@ GOOD = clicks.FORMATS.get("yandex-rpc").example
 def test_what_is_no_file_is_refused_by_name(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path, got in (
-        (tmp_path, f"got the directory {tmp_path} - name the files"),
-        (tmp_path / "pipe", "a pipe or device"),
-        (tmp_path / "nope", "got nothing at"),
-        (tmp_path / "*.tsv", "got nothing at"),
-        ([], "an empty list"),
+        (tmp_path, f"This is a directory: {tmp_path}. Name the files"),
+        (tmp_path / "pipe", "a pipe or a device"),
+        (tmp_path / "nope", "No such file: "),
+        (tmp_path / "*.tsv", "No such file: "),
+        ([], "No file was named"),
     ):
         with pytest.raises(InputError, match=got.replace("*", r"\*")):
             clicks.read(path)

@@ -51,7 +51,7 @@ def test_where_clicks_of_a_level_are_late_nothing_is_compared_and_late_ones_tell
     assert report.shortfalls
     assert (report.best["row"], report.uplift, report.visitors_left) == ("B", None, None)
     assert {level.name: (level.ratio, level.against) for level in report.factors[0].levels} == {
-        "A": (None, "not known: outcomes do not come back alike"),
+        "A": (None, "not known: outcomes are not reported equally"),
         "B": (1.0, "leads"),
     }
     (phone,) = report.segments.segments

@@ -41,7 +41,7 @@ def find_files(paths: Paths) -> list[Path]:
     >>> find_files("/no/such/*.tsv")
     Traceback (most recent call last):
     ...
-    rankone.errors.InputError: expected files - got nothing at /no/such/*.tsv - check the path
+    rankone.errors.InputError: No such file: /no/such/*.tsv.
     """
     result: list[Path] = []
     for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
@@ -52,17 +52,17 @@ def find_files(paths: Paths) -> list[Path]:
             _refuse(Path(text))
         result += files
     if not result:
-        raise InputError("at least one file", "an empty list", "name the log")
+        raise InputError("No file was named.", "", "name the log")
     return result
 
 
 def _refuse(path: Path) -> NoReturn:
     """Say why there is nothing to read at a path."""
     if path.is_dir():
-        raise InputError("files", f"the directory {path}", f"name the files in it: '{path}/*', for example")
+        raise InputError("This is a directory:", str(path), f"name the files in it: '{path}/*'")
     if path.exists():
-        raise InputError("files", f"{path}, a pipe or device", "write it to a file first: a log is looked at twice")
-    raise InputError("files", f"nothing at {path}", "check the path")
+        raise InputError("This is a pipe or a device:", str(path), "a log is read twice: write it to a file first")
+    raise InputError("No such file:", str(path), "")
 
 
 class Source:
