@@ -239,6 +239,18 @@ def limits() -> str:
     return Limits().markdown()
 
 
+def operations() -> str:
+    """List the HTTP operations of the service: what each does, and the scope that it needs."""
+    from rankone.web.server.app import OPERATIONS
+
+    rows = [
+        (f"`{each.method} {each.path}`", each.scope or "-", each.handler.__doc__.partition("\n")[0].replace("``", "`"))
+        for each in OPERATIONS
+        if each.path.startswith(("/v1", "/health", "/metrics", "/openapi"))
+    ]
+    return _table(("request", "scope", "what it does"), rows)
+
+
 def notebook(name: str) -> str:
     """Return the cells of a notebook: its text, and its code as blocks."""
     cells = json.loads((Path(__file__).parent / name).read_text())["cells"]
@@ -258,6 +270,7 @@ MAKERS: dict[str, Callable[..., str]] = {
         log_formats,
         experiment_settings,
         limits,
+        operations,
         notebook,
     )
 }
