@@ -251,6 +251,11 @@ def operations() -> str:
     return _table(("request", "scope", "what it does"), rows)
 
 
+def measured(name: str) -> str:
+    """Return the tables that benchmarks measured, from their folder."""
+    return (Path(__file__).parents[1] / "benchmarks" / "measured" / f"{name}.md").read_text()
+
+
 def notebook(name: str) -> str:
     """Return the cells of a notebook: its text, and its code as blocks."""
     cells = json.loads((Path(__file__).parent / name).read_text())["cells"]
@@ -271,6 +276,7 @@ MAKERS: dict[str, Callable[..., str]] = {
         experiment_settings,
         limits,
         operations,
+        measured,
         notebook,
     )
 }
