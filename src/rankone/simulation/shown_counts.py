@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from rankone.compiling.compiled import compile_errors_explained
 from rankone.errors import InputError
 from rankone.kernels.feedback import Scratch
 from rankone.kernels.play import play_through
 from rankone.kernels.world import loss, respond, steady
+from rankone.lazy import pl
 from rankone.numerics.arrays import Floats, Ints, starts_of
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy

@@ -6,13 +6,13 @@ import functools
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 
 from rankone.charts.chart import Chart
 from rankone.errors import InputError
+from rankone.lazy import pl
 from rankone.notebook import Shown
 from rankone.numerics.arrays import Ints
 from rankone.policies import as_policy
@@ -39,14 +39,6 @@ TITLES = {
 }
 _MOST_DRAWN = 3  # policies side by side
 _SHOWN = list(TITLES)[:7]
-_RUNS: dict[str, pl.DataType | type[pl.DataType]] = {
-    "problem": pl.String,
-    "policy": pl.String,
-    "run": pl.Int64,
-    "seconds": pl.Float64,
-    "regret": pl.List(pl.Float64),
-    "sync_points": pl.Int64,
-}
 
 
 class Study(Shown):
@@ -127,8 +119,9 @@ class Study(Shown):
 
     @property
     def _runs(self) -> pl.DataFrame:
+        kinds: list[Any] = [pl.String, pl.String, pl.Int64, pl.Float64, pl.List(pl.Float64), pl.Int64]
         runs = [run._replace(regret=run.regret.tolist()) for run in self.runs]
-        return pl.DataFrame(runs, schema=_RUNS, orient="row")
+        return pl.DataFrame(runs, schema=dict(zip(Run._fields, kinds, strict=True)), orient="row")
 
     def _with_feedback(self, table: pl.DataFrame) -> pl.DataFrame:
         if self.feedback.is_immediate:
