@@ -133,7 +133,7 @@ def every_command() -> Iterator[tuple[str, Any]]:
         name, command = waiting.pop(0)
         yield name, command
         children: Mapping[str, Any] = getattr(command, "commands", {})
-        waiting[:0] = [(f"{name} {child}", children[child]) for child in sorted(children)]
+        waiting[:0] = [(f"{name} {child}", children[child]) for child in sorted(children) if not children[child].hidden]
 
 
 def _command(name: str, command: Any) -> str:
