@@ -155,7 +155,7 @@ def ratio_interval(amounts: Amounts, x: int, y: int, error: float) -> tuple[floa
     >>> amounts = start_amounts((2,))
     >>> weigh_amounts(amounts, np.array([[0], [1]] * 400), np.array([0.5, 0.2] * 400), np.full((800, 2), 0.5))
     >>> low, high = ratio_interval(amounts, 0, 1, 0.05)
-    >>> 1.9 < low < 2.5 < high < 3.3
+    >>> 1.8 < low < 2.5 < high < 3.3
     True
     """
     bar = math.log(2.0 / error)

@@ -6,7 +6,6 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from rankone.specs import amount
-from rankone.wording.lists import listed, quoted
 from rankone.wording.numbers import percent
 
 if TYPE_CHECKING:
@@ -63,29 +62,47 @@ class GoalReport:
             return ""
         most = f"worse than the baseline by more than {percent(self.worse_by)}"
         if self.guardrail == VIOLATED:
-            return f"Guardrail '{self.name}' is violated: what leads is {most}."
+            return f"Guardrail '{self.name}' is violated: what leads is {most}. So nobody is declared the winner."
         if self.guardrail == CLEARED:
             return f"Guardrail '{self.name}' is cleared: what leads is not {most}."
         wait = " Nobody wins before that is known." if self.holds_back else ""
-        return f"Guardrail '{self.name}' is open: whether what leads is {most} is not known yet.{wait}"
+        return f"Guardrail '{self.name}': not enough data yet to say whether what leads is {most}.{wait}"
 
 
-def goals_text(report: Report) -> list[str]:
-    """Say what is known of guardrails, and what else has to be known of goals."""
-    said = [goal.sentence for goal in report.goals if goal.sentence]
-    held = [goal.name for goal in report.goals if goal.holds_back and goal.guardrail == VIOLATED]
-    if held:
-        said.append(f"So nobody is declared the winner: {listed(quoted(held))}.")
+def goal_warnings(report: Report) -> list[str]:
+    """Say which guardrails are violated, and which outcomes did not count."""
+    said = [goal.sentence for goal in report.goals if goal.guardrail == VIOLATED]
     for goal in report.goals:
         if goal.late:
             said.append(f"{amount(goal.late, 'outcome')} of '{goal.name}' came after its window and did not count.")
+    return said
+
+
+def goal_notes(report: Report) -> list[str]:
+    """Say what is known of the other guardrails."""
+    return [goal.sentence for goal in report.goals if goal.sentence and goal.guardrail != VIOLATED]
+
+
+def goal_details(report: Report) -> list[str]:
+    """Say what statements about goals rest on."""
+    if not report.goals:
+        return []
+    said = [
+        "Goals assume: a level changes the average by the same factor beside all others and at all times; outcomes "
+        "are reported equally completely and promptly for every level.",
+    ]
+    others = [f"'{goal.name}' {goal.error:g}" for goal in report.goals if not goal.steers]
+    if others:
+        each = f"{report.error_rate:g} for the goal that steers, {', '.join(others)}"
+        said.append(f"Goals share the chance of error: {each}. All their statements hold together but for the sum.")
+    steers = next((goal for goal in report.goals if goal.steers), None)
+    if steers is not None:
+        said.append(
+            f"Clicks in the table are amounts of '{steers.name}', rounded at random; statements use the amounts."
+        )
+    for goal in report.goals:
         if goal.unmatched:
             said.append(f"{amount(goal.unmatched, 'outcome')} of '{goal.name}' came from visitors without a decision.")
-    if report.goals:
-        said.append(
-            "Assumes, for each goal: a level changes its average by the same factor beside all others and at all "
-            "times; outcomes are reported equally completely and promptly for every level."
-        )
     return said
 
 
