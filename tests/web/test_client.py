@@ -37,17 +37,37 @@ def test_it_has_the_methods_of_the_experiment():
     assert rankone.Client is Client
 
 
-def test_rewards_are_told_at_a_distance(client):
-    shop = client.create("shop", 2, 2, "uniform", outcomes={"reward_cap": 10.0}, seed=3)
+def test_goals_are_told_at_a_distance(client):
+    shop = client.create("shop", 2, 2, "uniform", goals={"order": {"kind": "amount", "cap": 10.0}}, seed=3)
     decision = shop.ask()
-    first = shop.tell(decision, reward=4.0)
-    assert shop.tell(decision, reward=4.0) == first._replace(repeated=True)
-    told = shop.tell_many([(shop.ask(), 0.0), (shop.ask(), 10.0), (shop.ask(), 11.0)], rewards=True)
-    assert [answer.clicked for answer in told[:2]] == [False, True]
+    first = shop.tell(decision, value=4.0)
+    assert shop.tell(decision, value=4.0) == first._replace(repeated=True)
+    told = shop.tell_many([(shop.ask(), 0.0), (shop.ask(), 10.0), (shop.ask(), -1.0)], goal="order")
+    assert [answer.value for answer in told[:2]] == [0.0, 10.0]
     assert isinstance(told[2], InputError)
     assert len(shop.to_pandas()) == 4
-    with pytest.raises(InputError, match="expected a reward as a number of at least 0"):
-        shop.tell(shop.ask(), reward=-1)
+    assert shop.report().goals[0].levels[0].visitors > 0
+    with pytest.raises(InputError, match="expected a value as a number of at least 0"):
+        shop.tell(shop.ask(), value=-1)
+
+
+def test_visitors_are_tracked_at_a_distance(client):
+    goals = {"click": {}, "order": {"kind": "amount", "cap": 100.0}}
+    one, two = (client.create(name, 2, 2, "uniform", goals=goals) for name in ("one", "two"))
+    client.create("other", 2, 2, "uniform")
+    one.ask(visitor="ann")
+    assert one.track("ann", "order", 20.0, key="o1").value == 20.0
+    told = client.track("ann", "order", 20.0, key="o1")
+    assert {name: (each.status, each.repeated) for name, each in told.items()} == {
+        "one": ("held", True),
+        "two": ("unmatched", False),
+    }
+    client.track("ann", "order", 5.0)
+    client.track("ann", "order", 5.0)  # without a key of the caller: another order
+    totals = [sum(level.total for level in each.report().goals[0].levels) / 2 for each in (one, two)]
+    assert totals == [30.0, 0.0]
+    assert two.report().goals[0].unmatched == 3
+    assert set(client.track("ann", "click")) == {"one", "two", "other"}
 
 
 def test_segments_are_said_at_a_distance(client):

@@ -5,6 +5,7 @@ import { showCombinations, showFactors } from "./combinations.js";
 import { $, counted, duration, element, living, number, percent, plural, shortPercent, signedPercent } from "./dom.js";
 import { showAlarms } from "./alarms.js";
 import { raceNote, showVerdict, verdictFigures } from "./verdict.js";
+import { showGoals } from "./goals.js";
 import { showSegments } from "./segments.js";
 import { heatMap } from "./tables.js";
 
@@ -169,6 +170,7 @@ export async function show(view) {
   showFigures(view);
   if (view.heat !== null) showMaps(view);
   showRace(view);
+  showGoals(view.report);
   showSegments(view.report);
   await showCharts(view);
 }
