@@ -324,7 +324,7 @@ class Transactions:
         """Apply new events and add them to the journal as one group."""
         fold = _known(cached)
         fold.apply(events, restart)
-        cached.time.seen(int(events.numbers[-1, AT]))
+        cached.time.seen(events.heads[-1][AT])
         fold.chain = events.checksum(fold.chain)
         self.storage.append(cached.number, events.rows(fold.chain))
 
