@@ -12,14 +12,16 @@ with it, and the counts before are kept apart.
 
 import itertools
 import json
+import operator
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained
 from rankone.compiling.tiers import tiered
+from rankone.kernels.decision import Layout
 from rankone.kernels.policy import FILLER, adopt, with_room
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.segments import ASKED, CLICKS, PULLS, UNSAID, Segments
@@ -77,6 +79,9 @@ class Fold(FoldFacts):
         self.tallies = np.zeros(max(Kind) + 1, np.int64)
         self.chain, self.open, self.held, self.due, self.wanted = b"", {}, {}, deque(), {}
         self.stopped = self.resumed = self.state = None
+        self._one: Stretch | None = None  # room for one event, used again and again
+        self._ran: tuple[Any, ...] = ()  # what it was run with last, and the code for just that
+        self._run: Callable[..., int] | None = None
         self.eras, self.alarms, self.forbidden, self.archives = [], [], [], []
         self.exclusions = Exclusions(marks)
         starts = [head[SEQ] for head in marks.heads if head[KIND] in ERAS and with_policy]
@@ -210,15 +215,13 @@ class Fold(FoldFacts):
             what.append(means)
             shown.append(places)
             tags.append(tag)
-        values = np.array([head[VALUE] for head in events.heads])
-        stretch = Stretch.of(np.array(what), np.array(shown), np.array(tags), values[:, None])
-        if self.policy.by_segment:
-            stretch = stretch._replace(context=self.segments.told_to_policy(segments, len(what)))
         asks = [index for index, means in enumerate(what) if means == ASK]
         # Decisions whose probabilities are not stored: new ones, and those of which the policy could not say.
         unknown = [index for index in asks if events.texts[index].cross_chances is None and self.evidence.fits]
-        if unknown:
-            stretch = stretch._replace(crosses=np.empty((len(what), len(self.evidence.live))))
+        stretch = self._room(len(what), bool(unknown))
+        stretch.fill(what, shown, tags, [head[VALUE] for head in events.heads])
+        if self.policy.by_segment:
+            stretch.context[:] = self.segments.told_to_policy(segments, len(what))
         passed = self._advance_by(stretch)
         if passed < len(what):
             raise Diverged(events.heads[passed][SEQ])
@@ -352,7 +355,7 @@ class Fold(FoldFacts):
 
     def place_levels(self) -> None:
         """Work out which level of the policy is which level of the experiment."""
-        self.live = self.factors.living()
+        self.live, self._one, self._run = self.factors.living(), None, None
         self._all_live = self.factors.sizes == tuple(map(len, self.live))
         # The place of each level of each factor among the living ones; -1: retired.
         self._places = [[-1] * size for size in self.factors.sizes]
@@ -360,11 +363,25 @@ class Fold(FoldFacts):
             for place, level in enumerate(live.tolist()):
                 places[level] = place
 
+    def _room(self, size: int, with_crosses: bool) -> Stretch:
+        """Return room for so many events; for one event it is always the same, with room for probabilities."""
+        if size == 1 and self._one is not None:
+            return self._one
+        layout = Layout(shown=len(self.factors), outcome=1, context=int(self.policy.by_segment))
+        stretch = Stretch.room(layout, size)
+        if (with_crosses or size == 1) and self.evidence.fits:
+            stretch = stretch._replace(crosses=np.empty((size, len(self.evidence.live))))
+        self._one = stretch if size == 1 else self._one
+        return stretch
+
     def _advance_by(self, stretch: Stretch) -> int:
+        self.state = with_room(self.state, len(stretch.what))
+        arguments = self.state, self.evidence.steering, self.rng, stretch
+        if self._run is not None and all(map(operator.is_, arguments, self._ran)):
+            return self._run(*arguments)
         module = type(self.policy).__module__
         with compile_errors_explained(module):
-            self.state = with_room(self.state, len(stretch.what))
-            passed: int = tiered(advance, module)(
-                self.state, self.evidence.steering, self.rng, stretch, size=len(stretch.what)
-            )
+            passed: int = tiered(advance, module)(*arguments, size=len(stretch.what))
+        if stretch is self._one:
+            self._ran, self._run = arguments, tiered(advance, module).known(*arguments)
         return passed
