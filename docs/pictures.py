@@ -32,6 +32,14 @@ def main() -> None:
     first = rankone.simulate("needle:8x8", ["uts", "rank1elim-kl:c=0", "ucb1"], horizon=100_000, runs=10)
     first.chart().save(IMAGES / "first_study.png", scale=1.5)
     worlds_that_change()
+    features()
+
+
+def features() -> None:
+    """Draw regret with and without features of items: docs/features.md."""
+    policies = ["cascade-logit-ts", "vac2-ucb", "cascade-lin-ts", "cascade-lin-ts:sigma=1", "c3-ucb", "cascade-ts"]
+    drawn = rankone.simulate("vial:100x10:d=10", policies, horizon=20_000, runs=4, workers=1, checkpoints=40)
+    drawn.chart().save(IMAGES / "features.png", scale=1.5)
 
 
 def worlds_that_change() -> None:

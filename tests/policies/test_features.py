@@ -9,7 +9,8 @@ import rankone
 from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
-from rankone.policies.engines.regression import add_to_root, find_mean, fit_again, most_probable, take_in_clicks
+from rankone.policies.engines.logistic import fit_again, most_probable, record_clicks
+from rankone.policies.engines.regression import add_to_root, find_mean
 from rankone.simulation.work_unit import play_run, ready_for
 
 POLICIES = ("cascade-lin-ts", "cascade-lin-ucb", "lin-ts-cascade", "c3-ucb", "cascade-woful", "vac2-ucb",
@@ -68,8 +69,8 @@ def test_clicks_learned_one_by_one_or_together_are_near():
     one, many = (rankone.as_policy("cascade-logit-ts:features=1").start(2, 1) for _ in range(2))
     x = np.array([0.7, 1.0])
     for clicked in [1] + [0] * 9:
-        take_in_clicks(one, x, 1, clicked)
-    take_in_clicks(many, x, 10, 1)
+        record_clicks(one, x, 1, clicked)
+    record_clicks(many, x, 10, 1)
     sd = 1.0 / np.linalg.norm(many.root[0] @ x / (x @ x))
     assert abs((one.mean[0] - many.mean[0]) @ x) < sd
 

@@ -37,7 +37,7 @@ from rankone.kernels.policy import decide, learn, relearn
 from rankone.numerics.arrays import Floats, Ints, starts_of
 from rankone.policies.combination_policy import CombinationPolicy, first_allowed
 from rankone.policies.engines.combinations import ANY, may_show, number_of, write_levels
-from rankone.policies.engines.regression import most_probable
+from rankone.policies.engines.logistic import most_probable
 
 _MOST_WEIGHTS = 2_000  # the square root of their covariance then takes 32 megabytes
 _MOST_NAMED = 10_000  # combinations of the factors that rules name: all are gone through where the best is forbidden

@@ -21,17 +21,14 @@ from rankone.kernels.policy import decide, learn, relearn, set_context
 from rankone.numerics.arrays import Floats, Ints, starts_of
 from rankone.policies.base import AtLeast0
 from rankone.policies.combination_policy import CombinationPolicy
+from rankone.policies.engines.logistic import LogisticState, fit_when_grown, note_cell, record_clicks
 from rankone.policies.engines.regression import (
     REG_ASKED,
     REG_CHANGED,
     REG_FREE,
-    LogisticState,
     draw_weights,
-    fit_when_grown,
-    note_cell,
     release,
     start_regression,
-    take_in_clicks,
 )
 from rankone.specs import whole_number
 
@@ -148,8 +145,8 @@ def _cell_of(state: Any, x: Floats) -> int:
 
 
 @noalloc
-def _take_in(state: Any, x: Floats, pulls: int, clicks: int) -> None:
-    take_in_clicks(state, x, pulls, clicks)
+def _record(state: Any, x: Floats, pulls: int, clicks: int) -> None:
+    record_clicks(state, x, pulls, clicks)
     if state.counters[REG_CHANGED] == 0:
         index = _cell_of(state, x)
         if index < 0:  # visitors hardly come twice: what was learned one by one has to do
@@ -160,7 +157,7 @@ def _take_in(state: Any, x: Floats, pulls: int, clicks: int) -> None:
 
 @learn.register(LogitCombinationState)
 def _learn(state: LogitCombinationState, shown: Any, tag: int, outcome: Any) -> None:
-    _take_in(state, state.kept[tag, 0], 1, outcome[0])
+    _record(state, state.kept[tag, 0], 1, outcome[0])
     release(state, tag)
     fit_when_grown(state)
 
@@ -176,4 +173,4 @@ def _relearn(state: LogitCombinationState, shown: Any, pulls: int, clicks: int) 
     if pulls > 0:
         x = state.kept[state.free[0], 0]  # free, and never the next
         _set_features(state, x, state.visitor, 1, shown)
-        _take_in(state, x, pulls, clicks)
+        _record(state, x, pulls, clicks)

@@ -17,9 +17,9 @@ import numpy as np
 from rankone.kernels.policy import decide
 from rankone.policies.base import AtLeast0
 from rankone.policies.engines.lists.layout import Until
+from rankone.policies.engines.logistic import LogisticState
 from rankone.policies.engines.regression import (
     FeaturePolicy,
-    LogisticState,
     State,
     draw_weights,
     score_items,

@@ -9,15 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankone.kernels.policy import decide
-from rankone.policies.engines.regression import (
-    REG_ASKED,
-    SCORE,
-    WIDTH,
-    LogisticState,
-    find_widths,
-    score_items,
-    show_best,
-)
+from rankone.policies.engines.logistic import LogisticState
+from rankone.policies.engines.regression import REG_ASKED, SCORE, WIDTH, find_widths, score_items, show_best
 from rankone.policies.lists.contextual.cascade_logit_ts import LogisticPolicy
 
 
