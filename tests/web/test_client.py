@@ -52,22 +52,22 @@ def test_goals_are_told_at_a_distance(client):
 
 
 def test_visitors_are_tracked_at_a_distance(client):
-    goals = {"click": {}, "order": {"kind": "amount", "cap": 100.0}}
+    goals = {"click": {}, "bought": {"kind": "amount", "cap": 100.0}}
     one, two = (client.create(name, 2, 2, "uniform", goals=goals) for name in ("one", "two"))
     client.create("other", 2, 2, "uniform")
     one.ask(visitor="ann")
-    assert one.track("ann", "order", 20.0, key="o1").value == 20.0
-    told = client.track("ann", "order", 20.0, key="o1")
+    assert one.track("ann", "bought", 20.0, key="o1").value == 20.0
+    told = client.track("ann", "bought", 20.0, key="o1")
     assert {name: (each.status, each.repeated) for name, each in told.items()} == {
         "one": ("held", True),
         "two": ("unmatched", False),
     }
-    client.track("ann", "order", 5.0)
-    client.track("ann", "order", 5.0)  # without a key of the caller: another order
+    client.track("ann", "bought", 5.0)
+    client.track("ann", "bought", 5.0)  # without a key of the caller: another order
     totals = [sum(level.total for level in each.report().goals[0].levels) / 2 for each in (one, two)]
     assert totals == [30.0, 0.0]
     assert two.report().goals[0].unmatched == 3
-    assert set(client.track("ann", "click")) == {"one", "two", "other"}
+    assert {"one", "two", "other"} <= set(client.track("ann", "click"))
 
 
 def test_segments_are_said_at_a_distance(client):

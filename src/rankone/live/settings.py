@@ -28,12 +28,7 @@ Thing = TypeVar("Thing")
 DEFAULT_POLICY = "uts"
 MAX_COMBINATIONS = 10_000_000
 MAX_OPEN = 100_000  # decisions that may wait for their outcomes, unless the experiment says otherwise
-IGNORE, WARN, RESTART, TEST_ALL = (
-    "ignore",
-    "warn",
-    "restart",
-    "test-all",
-)  # what an alarm may do (`live/commit/alarms.py`)
+IGNORE, WARN, RESTART, TEST_ALL = ("ignore", "warn", "restart", "test-all")  # what an alarm may do
 
 
 @dataclasses.dataclass(frozen=True)
@@ -325,8 +320,7 @@ def checked_wishes(wishes: Mapping[str, Any]) -> dict[str, Any]:
 def _take_window(result: dict[str, Any]) -> None:
     """Let the window of the goal that steers be that of decisions: they are one."""
     own = next(iter(result["goals"].values())).pop("window", None)
-    outcomes = result.setdefault("outcomes", {}) if own else {}
-    if own and outcomes.setdefault("window", own) != own:
+    if own and (outcomes := result.setdefault("outcomes", {})).setdefault("window", own) != own:
         raise InputError("one window of the first goal", f"{own:g} and {outcomes['window']:g}", "leave one of them out")
 
 

@@ -8,11 +8,12 @@
   const began = performance.now();
 
   // A text without a declared type: browsers send it to another site without asking that site first.
-  const post = (path, body) => fetch(base + path, { body, method: "POST", keepalive: true });
-  const beacon = (what) => {
+  const post = (to, body) => fetch(to, { body, method: "POST", keepalive: true });
+  const send = (to, what) => {
     const body = JSON.stringify({ token, ...what });
-    navigator.sendBeacon?.(base + "beacon", body) || post("beacon", body).catch(() => {});
+    navigator.sendBeacon?.(to, body) || post(to, body).catch(() => {});
   };
+  const beacon = (what) => send(base + "beacon", what);
 
   // The same visitor gets the same decision; where nothing may be kept, a view is a visitor.
   try {
@@ -22,19 +23,14 @@
   // On any page of the site: rankone.track("order", 49.9, "order 17"), or a click on something with data-goal.
   const others = window.rankone?.track;
   const track = (goal, value = 1, key = random()) => {
-    const body = JSON.stringify({ token, visitor, signature, goal, value, key });
-    const to = new URL("v1/track", script.src);
-    navigator.sendBeacon?.(to, body) || fetch(to, { body, method: "POST", keepalive: true }).catch(() => {});
+    send(new URL("v1/track", script.src), { visitor, signature, goal, value, key });
     others?.(goal, value, key);
   };
   window.rankone = { track };
-  if (!others) {
-    const reach = ({ target }) => {
-      const { goal, value = 1 } = target.closest?.("[data-goal]")?.dataset ?? {};
-      if (goal) window.rankone.track(goal, +value);
-    };
-    addEventListener("click", reach, true);
-  }
+  others || addEventListener("click", ({ target }) => {
+    const { goal, value } = target.closest?.("[data-goal]")?.dataset ?? {};
+    if (goal) window.rankone.track(goal, +(value ?? 1));
+  }, true);
   if (!experiment) return;
 
   const show = (levels) => {
@@ -65,5 +61,5 @@
     for (const kind of ["click", "auxclick"]) addEventListener(kind, clicked, true);
   };
 
-  post("visit", JSON.stringify({ token, visitor, signature, segment })).then(answered).catch(() => {});
+  post(base + "visit", JSON.stringify({ token, visitor, signature, segment })).then(answered).catch(() => {});
 })();
