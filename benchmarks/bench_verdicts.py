@@ -239,16 +239,14 @@ def _in_short(found: dict[tuple[str, str, str], list[Rehearsal]], alone_lost: di
     bounds = [characteristic_time(problem) * math.log(20.0) for problem in PROBLEMS.values()]
     slower = np.divide(medians["both"], medians["decide"])
     said = [
-        f'* "decide" takes {np.median(np.divide(medians["decide"], bounds)):.1f} times T* log 20 on the median problem.'
+        f'On the median problem "decide" takes {np.median(np.divide(medians["decide"], bounds)):.1f} times T* log 20, and '
+        f'"both" {np.median(slower):.1f} times as long as "decide".'
     ]
-    said.append(f'* "both" takes {np.median(slower):.1f} times as many decisions as "decide" on the median problem.')
     for goal in ("both", "earn"):
         ends = {name: np.mean([run.losses[-1] for run in found[name, "uts", goal]]) for name in PROBLEMS}
         times = [float(ends[name] / np.mean(alone_lost[name])) for name in PROBLEMS]
-        most = list(PROBLEMS)[int(np.argmax(times))]
         said.append(
-            f'* "{goal}" has lost {np.median(times):.2f} times the clicks of `uts` alone after {DECISIONS:,} decisions on '
-            f"the median problem, {max(times):.2f} times on the worst ({most})."
+            f'"{goal}" loses {np.median(times):.2f} times the clicks of `uts` alone ({max(times):.2f} at worst).'
         )
     return said
 
