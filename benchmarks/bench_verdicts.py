@@ -8,7 +8,7 @@ leads must be the best estimate in its own table and allowed; winners and levels
 
 Then late clicks (`late_clicks`) and the visitors still needed (`forecasts`).
 
-``python -m benchmarks verdicts`` takes some minutes and writes docs/measured.md anew.
+``python -m benchmarks verdicts`` takes some minutes and writes benchmarks/measured/verdicts.md.
 """
 
 from __future__ import annotations
@@ -24,12 +24,10 @@ from loky import get_reusable_executor
 
 import rankone
 from benchmarks import forecasts, late_clicks
-from benchmarks.page_parts import begin, write_between
 from rankone.problems.theory.bounds import characteristic_time
 from rankone.simulation.plans.rehearsal import MOVEMENTS, Rehearsal, simulate_experiment
 
-PAGE = Path(__file__).parents[1] / "docs" / "measured.md"
-BEGIN = begin("benchmarks verdicts")
+PAGE = Path(__file__).parent / "measured" / "verdicts.md"
 WORKERS = 2
 
 EQUAL_RATE, EQUAL_DECISIONS, EQUAL_RUNS = 0.4, 2_000, 400
@@ -278,5 +276,5 @@ def report() -> str:
         f"### What reports say on the way\n\n{live_reports()}"
         f"\n\n### If clicks come late\n\n{late_clicks.report()}\n\n### Visitors still needed\n\n{forecasts.report()}"
     )
-    write_between(PAGE, BEGIN, f"{text}\n")
+    PAGE.write_text(f"{text}\n")
     return text
