@@ -117,7 +117,8 @@ def goals_of(given: Mapping[str, Mapping[str, Any]] | None) -> tuple[Goal, ...]:
 def error_shares(error: float, n_goals: int) -> list[float]:
     """Return the error of each goal's statements: the first has half, the others share the other half.
 
-    So all statements together are wrong with probability at most `error`, whatever depends on what.
+    So the winner and all statements about the other goals are wrong with probability at most `error` together, whatever
+    depends on what. That a level is out, and intervals of the first goal, have its part for themselves, as always.
 
     >>> error_shares(0.05, 1), error_shares(0.06, 3)
     ([0.05], [0.03, 0.015, 0.015])

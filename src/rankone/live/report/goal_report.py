@@ -94,7 +94,7 @@ def goal_details(report: Report) -> list[str]:
     others = [f"'{goal.name}' {goal.error:g}" for goal in report.goals if not goal.steers]
     if others:
         each = f"{report.error_rate:g} for the goal that steers, {', '.join(others)}"
-        said.append(f"Goals share the chance of error: {each}. All their statements hold together but for the sum.")
+        said.append(f"Goals share the chance of error: {each}. The winner and all said of other goals hold together.")
     steers = next((goal for goal in report.goals if goal.steers), None)
     if steers is not None:
         said.append(
