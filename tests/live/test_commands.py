@@ -47,6 +47,21 @@ def test_experiments_lists_what_there_is(used):
     assert report["outcomes"]["clicked"] == 1
 
 
+def test_experiments_reports_on_one_in_three_depths(used):
+    db, _ = used
+    with Experiment("[red]shop", db=db) as experiment:
+        report = experiment.report()
+    for more, printed in (
+        ((), str(report)),
+        (("--brief",), report.brief),
+        (("--details",), f"{report}\n\n{report.details}"),
+    ):
+        assert run.invoke(build_app(), ["experiments", db, "[red]shop", *more]).stdout == f"{printed}\n"
+    assert json.loads(run.invoke(build_app(), ["experiments", db, "[red]shop", "--json"]).stdout)["headline"]
+    alone = run.invoke(build_app(), ["experiments", db, "--brief"]).exception
+    assert alone.printed.startswith("Expected the name of an experiment, but got none. Try ")
+
+
 def test_experiments_lists_the_others_if_one_is_damaged(sqlite_db):
     for name in ("broken", "sound"):
         start(sqlite_db, name=name).close()
