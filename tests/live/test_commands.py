@@ -69,7 +69,7 @@ def test_experiments_lists_the_others_if_one_is_damaged(sqlite_db):
     shown = run.invoke(build_app(), ["experiments", str(sqlite_db)])
     assert "sound" in shown.stdout
     assert "damaged" in shown.stdout
-    assert "got damaged ones: broken - see what `rankone doctor`" in str(shown.exception)
+    assert "got damaged ones: broken - run `rankone doctor`" in str(shown.exception)
     listed = run.invoke(build_app(), ["experiments", str(sqlite_db), "--json"])
     assert [report["name"] for report in json.loads(listed.stdout)] == ["sound"]
     assert isinstance(listed.exception, JournalError)
@@ -232,11 +232,11 @@ def test_factors_on_the_command_line(sqlite_db):
         ),
         (
             ("stop", db, "page", "--level", "headline=B", "--level", "image=2", "--level", "only=x"),
-            "every visitor now sees headline 'B', image '2' and only 'x'",
+            "Stopped: everyone sees 'B' with '2' and 'x'.",
         ),
         (
             ("create", db, "one", "--factor", "a=x", "--factor", "b=1,2"),
-            "'a' has one level, so there is nothing to find",
+            "'a' has one level: nothing to compare.",
         ),
         (("create", db, "new", "--factor", "headline"), "with an equals sign between - got headline"),
         (("create", db, "new", "--row", "A"), "expected --row and --col, or --factor"),

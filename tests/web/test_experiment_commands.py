@@ -32,7 +32,7 @@ def test_a_running_service_takes_note(db):
         )
         assert api.on("homepage", "POST", "/ask").status == 200
         stopped = command("stop", db, "homepage", "--level", "row=headline B", "--level", "col=image 2")
-        assert "every visitor now sees 'headline B' with 'image 2'" in stopped.output
+        assert "Stopped: everyone sees 'headline B' with 'image 2'" in stopped.output
         (decision,) = api.on("homepage", "POST", "/ask").json()["decisions"]
         assert decision["levels"] == {"row": "headline B", "col": "image 2"}
         listed = json.loads(command("experiments", db, "--json").stdout)

@@ -6,6 +6,7 @@ import typer
 
 from rankone.cli._commands import command
 from rankone.cli._experiments import ATTRIBUTE_HELP, DB, NAME, declared_attributes, experiment_of, level_of_each
+from rankone.wording.combinations import combination_text
 
 _LEVEL_HELP = "A level of a factor, such as image=2; repeatable."
 
@@ -43,7 +44,7 @@ def forbid(
     levels = level_of_each(level) or {}
     with experiment_of(db, name) as experiment:
         (experiment.allow if allow else experiment.forbid)(levels)
-        print(experiment.report().brief)
+        print(f"{'Allowed again' if allow else 'Never shown together'}: {combination_text(levels)}.")
 
 
 @command("segments", example="rankone.db homepage --attribute device=phone,desktop --attribute country")
