@@ -12,6 +12,7 @@ from rankone.numerics.seeds import generator
 from rankone.policies.engines.logistic import fit_again, most_probable, record_clicks
 from rankone.policies.engines.regression import add_to_root, find_mean
 from rankone.simulation.work_unit import play_run, ready_for
+from tests.oracles.features import TWINS
 
 POLICIES = ("cascade-lin-ts", "cascade-lin-ucb", "lin-ts-cascade", "c3-ucb", "cascade-woful", "vac2-ucb",
             "cascade-logit-ts", "cascade-logit-ucb")  # fmt: skip
@@ -87,6 +88,26 @@ def test_frozen_c3_shows_what_linucb_shows():
             agent.tell(decision, (rng.random(3) < 0.3).tolist())
         shown.append(lists)
     assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize("how", ["until=first", "until=last", "until=all", "examination=0.6x1x0.3"])
+@pytest.mark.parametrize("fresh", [False, True], ids=["same items", "new items"])
+@pytest.mark.parametrize("name", TWINS)
+def test_same_lists_as_the_slow_twin(name, fresh, how):
+    n_items, n_positions, d, given = 50, 3, 4, how.partition("=")[2]
+    spec = f"{name}{',' if ':' in name else ':'}{how},features={d}"
+    agent = rankone.Agent(spec, n_items, n_positions, n_context=n_items * d, seed=7)
+    slow_rng = generator(7, "agent", agent.policy.label)
+    seen = [0.6, 1.0, 0.3] if "examination" in how else None
+    twin, world = TWINS[name](d, n_positions, slow_rng, "all" if seen else given, seen), generator(8, name)
+    weights, x = np.array([0.5, -0.3, 0.2, 0.1]), world.uniform(0.0, 0.6, (n_items, d))
+    for step in range(80):
+        x = world.uniform(0.0, 0.6, (n_items, d)) if fresh else x
+        decision, shown = agent.ask(x.T.ravel().tolist()), twin.show(x)
+        assert decision.shown == tuple(shown.tolist()), step
+        clicks = world.random(n_positions) < np.clip(x[shown] @ weights + 0.1, 0.0, 1.0)
+        agent.tell(decision, clicks.tolist())
+        twin.tell(clicks.astype(int))
 
 
 @pytest.mark.parametrize("policy", POLICIES)
