@@ -18,6 +18,7 @@ from tests.oracles.features import TWINS
 import rankone
 from benchmarks.bench_lists import judged, microseconds
 from rankone.numerics.seeds import generator
+from rankone.problems.contextual import FixedFeatures
 from rankone.simulation.work_unit import play_run, ready_for
 
 Range = tuple[float, float] | None
@@ -124,7 +125,7 @@ def regret_table() -> list[str]:
     return [*lines, "", *(f"* {what}: {'holds' if holds else 'DOES NOT HOLD'}." for what, holds in checks.items())]
 
 
-def plain_microseconds(policy: str, problem: rankone.lists.FixedFeatures, steps: int) -> float:
+def plain_microseconds(policy: str, problem: FixedFeatures, steps: int) -> float:
     """Processor time a list of the rule as written down."""
     rng = generator(3)
     twin = TWINS[policy](problem.features.shape[1], problem.n_positions, rng)

@@ -3,6 +3,7 @@ Numpy and nothing shared with the engine. Of the same random numbers they show t
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -203,6 +204,51 @@ class LogitUCB(LogitTS):
     def scores(self, x):
         width = np.sqrt(((x @ np.linalg.inv(self.precision)) * x).sum(axis=1))
         return x @ self.mean + self.alpha * math.sqrt(2.0 * math.log(self.t + 1.0)) * width
+
+
+class LogitCombinations(LogitTS):
+    """Combinations for visitors with features: every allowed combination is tried."""
+
+    def __init__(self, sizes, d, rng, forbidden=()) -> None:
+        levels = sum(sizes)
+        super().__init__((1 + d) * (1 + levels) - 1, 1, rng)
+        spread = np.full((1 + d, 1 + levels), 0.3)
+        spread[0], spread[:, 0] = 0.5, 0.5
+        spread[0, 0] = 1.0
+        self.prior, self.at = spread.ravel() ** -2, np.zeros(spread.size)
+        self.at[0] = math.log(0.05 / 0.95)
+        self.precision, self.mean = np.diag(self.prior), self.at.copy()
+        rules = [tuple(rule) for rule in forbidden]
+        self.allowed = [
+            each
+            for each in itertools.product(*map(range, sizes))
+            if not any(all(r in (-1, level) for r, level in zip(rule, each, strict=True)) for rule in rules)
+        ]
+        starts = np.cumsum([1, *sizes[:-1]])
+        self.indicators = np.zeros((len(self.allowed), 1 + levels))
+        for row, each in zip(self.indicators, self.allowed, strict=True):
+            row[0], row[starts + np.array(each)] = 1.0, 1.0
+
+    def show_to(self, visitor):
+        x = np.array([np.outer([1.0, *visitor], row).ravel() for row in self.indicators])
+        best = int(self.scores(x).argmax())
+        self.kept = x[[best]], np.ones(1), [(best, *visitor)]
+        return self.allowed[best]
+
+
+def gibbs_mean(x, y, prior_mean, precision, rng, sweeps: int = 4_000):
+    """Mean and deviations of a logistic posterior by Polya-Gamma Gibbs sampling (Polson, Scott, Windle 2013)."""
+    weights, k = prior_mean.copy(), np.arange(1, 201) - 0.5
+    kept = []
+    for sweep in range(sweeps):
+        tilt = (x @ weights) / (2.0 * math.pi)
+        omega = (rng.exponential(size=(len(x), len(k))) / (k**2 + tilt[:, None] ** 2)).sum(axis=1) / (2 * math.pi**2)
+        covariance = np.linalg.inv((x * omega[:, None]).T @ x + np.diag(precision))
+        mean = covariance @ (x.T @ (y - 0.5) + precision * prior_mean)
+        weights = mean + np.linalg.cholesky(covariance) @ rng.standard_normal(len(mean))
+        if sweep >= sweeps // 10:
+            kept.append(weights)
+    return np.mean(kept, axis=0), np.std(kept, axis=0)
 
 
 TWINS = {
