@@ -26,14 +26,13 @@ REGRET: dict[tuple[str, int, int], dict[str, Range]] = {  # world, horizon, worl
     ("vial:100x10:d=10", 100_000, 10): {
         "cascade-lin-ucb": (1_750, 2_250),
         "c3-ucb": (1_700, 2_170),
-        "cascade-lin-ts:sigma=1": (635, 735),
-        "cascade-lin-ts": (63, 87),
         "cascade-woful": None,
         "vac2-ucb": (32, 53),
         "cascade-logit-ts:sd=5": (54, 82),
         "cascade-logit-ts": None,
         "cascade-ts": None,
     },
+    ("vial:100x10:d=10", 100_000, 40): {"cascade-lin-ts:sigma=1": (635, 735), "cascade-lin-ts": (63, 87)},
     ("c3:200x4:d=20", 10_000, 10): {"cascade-lin-ts:sigma=1": (41, 46), "c3-ucb": (380, 394), "vac2-ucb": (9.5, 13.7)},
     ("logit:50x4:d=10", 10_000, 10): {
         "cascade-logit-ts:alpha=1,sd=1": (82, 124),

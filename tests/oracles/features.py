@@ -159,7 +159,7 @@ class LogitTS(Twin):
         super().__init__(d + 1, n_positions, *more)
         self.prior = np.append(np.full(d, self.sd**-2), 1.0)
         self.at = np.append(np.zeros(d), math.log(self.base / (1.0 - self.base)))
-        self.precision, self.mean, self.cells, self.next_fit = np.diag(self.prior), self.at.copy(), {}, 10
+        self.precision, self.mean, self.cells, self.next_fit = np.diag(self.prior), self.at.copy(), {}, 1_000
         self.learned = 0
 
     def design(self, features):

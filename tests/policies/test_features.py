@@ -11,7 +11,7 @@ from rankone.errors import InputError
 from rankone.kernels import world
 from rankone.numerics.seeds import generator
 from rankone.policies.engines.logistic import fit_again, most_probable, record_clicks
-from rankone.policies.engines.regression import add_to_root, find_mean
+from rankone.policies.engines.regression import REG_NEXT_FIT, add_to_root, find_mean
 from rankone.problems.contextual import Coverage
 from rankone.simulation.work_unit import play_run, ready_for
 from tests.oracles.features import TWINS, LogitCombinations, gibbs_mean
@@ -103,6 +103,7 @@ def test_same_lists_as_the_slow_twin(name, fresh, how):
     seen = [0.6, 1.0, 0.3] if "examination" in how else None
     twin, dice = TWINS[name](d, n_positions, slow_rng, "all" if seen else given, seen), generator(8, name)
     weights, x = np.array([0.5, -0.3, 0.2, 0.1]), dice.uniform(0.0, 0.6, (n_items, d))
+    agent.state.counters[REG_NEXT_FIT] = twin.next_fit = 10  # as if 1,000 lists had been learned: they are fitted soon
     for step in range(80):
         x = dice.uniform(0.0, 0.6, (n_items, d)) if fresh else x
         decision, shown = agent.ask(x.T.ravel().tolist()), twin.show(x)
@@ -117,6 +118,7 @@ def test_same_combinations_as_the_slow_twin(forbidden):
     sizes, d, dice = (3, 4, 2), 2, generator(11)
     agent = rankone.Agent(f"logit-ts:features={d}", *sizes, n_context=d, seed=7, forbidden=forbidden)
     twin = LogitCombinations(sizes, d, generator(7, "agent", agent.policy.label), forbidden)
+    agent.state.counters[REG_NEXT_FIT] = twin.next_fit = 10
     for step in range(150):
         visitor = (dice.random(d) < 0.5).astype(float)
         decision, shown = agent.ask(visitor.tolist()), twin.show_to(visitor)

@@ -46,7 +46,7 @@ SCORE, WIDTH, TIE, WEIGHT = range(4)  # rows of `of_items`
 _SLOTS = 512  # open decisions, to begin with
 _BLOCK = 128  # items whose variances are computed together: they stay in the fastest memory
 _FEW = 8  # up to an eighth of the items, computed one by one, take less time than all
-FIRST_FIT = 10  # lists after which a posterior that is fitted again is so for the first time
+FIRST_FIT = 1_000  # lists before the first fit: until then drift is small, and what it adds to chance helps to explore
 
 
 class RegressionState(NamedTuple):
@@ -106,8 +106,8 @@ class FeaturePolicy(ListPolicy):
         if self.examination is not None:
             seen = needed_examination(self, self.examination, sizes[1])
         until = "all" if self.examination is not None else self.until
-        prior = np.zeros(d), np.full(d, precision)
-        return start_regression(kind, *sizes, *more.pop("prior", prior), settings, until=until, examined=seen, **more)
+        mean, spread = more.pop("prior", (np.zeros(d), np.full(d, precision)))
+        return start_regression(kind, *sizes, mean, spread, settings, until=until, examined=seen, **more)
 
 
 def start_regression(

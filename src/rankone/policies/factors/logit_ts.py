@@ -39,9 +39,10 @@ _MOST_CELLS, _MOST_KEPT = 4_096, 1 << 20  # visitors with combinations that are 
 _TRIES = 32
 
 
-class LogitCombinationState(  # type: ignore[misc]
-    with_fields(LogisticState, "first", "visitor", "sizes", "forbidden", "named", "best", "drawn")
-):
+_OWN = ("first", "visitor", "sizes", "forbidden", "named", "best", "drawn")
+
+
+class LogitCombinationState(with_fields(LogisticState, *_OWN)):  # type: ignore[misc]
     """Beliefs about effects, ``(1 + d) * (1 + levels)`` of them: of nothing and each feature, alone and with levels.
 
     `first` (D,) says where the levels of each factor begin, from 1; `visitor` (1 + d,) is a 1 and the features of whom

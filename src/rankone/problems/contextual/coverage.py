@@ -100,7 +100,8 @@ class Coverage(FixedFeatures):
 
     def best_decision(self) -> tuple[int, ...]:
         """Return the greedy list: each item is liked by most of those who like none above it."""
-        waiting, result = np.ones(len(self.likes), bool), []
+        waiting = np.ones(len(self.likes), bool)
+        result: list[int] = []
         for _ in range(self.n_positions):
             gains = self.likes[waiting].sum(axis=0)
             gains[result] = -1
