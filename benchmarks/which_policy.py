@@ -1,4 +1,4 @@
-"""The tables of docs/which-policy.md: ``python -m benchmarks.which_policy [--runs 20]`` plays and writes them anew.
+"""The tables "Policies for pairs" of docs/measured.md: ``python -m benchmarks.which_policy [--runs 20]`` plays and writes them.
 
 Three parts, some minutes together:
 
@@ -28,7 +28,7 @@ from rankone.problems import Problem
 from rankone.problems.segmented import Segmented
 
 WORLDS_BEGIN = begin("benchmarks.which_policy --worlds")
-PAGE = Path(__file__).parents[1] / "docs" / "which-policy.md"
+PAGE = Path(__file__).parents[1] / "docs" / "measured.md"
 BEGIN = begin("benchmarks.which_policy")
 POLICIES = (
     "uts",
@@ -61,7 +61,7 @@ FEEDBACK = {
     "batches of 1,000": "batch:size=1000",
     "batches of 10,000": "batch:size=10000",
 }
-SHOWN_BY_PROBLEM = ("uts", "thompson", "kl-ucb", "ucb1", "rank1elim-kl:c=0", "uniform")
+SHOWN_BY_PROBLEM = ("uts", "thompson", "ucb1", "rank1elim-kl:c=0", "uniform")
 TIMED_ON, TIMED_RUNS = "needle:64x64", 6
 SIDE, DECISIONS = 8, 20_000
 LINES = np.linspace(0.9, 0.2, SIDE)  # what rows, and columns, are worth

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import rankone
 
 PACKAGE = Path(rankone.__file__).parent
@@ -16,11 +18,22 @@ def test_every_public_name_is_there():
     assert set(rankone.__all__) <= set(dir(rankone))
 
 
-def test_import_is_light():
-    code = (
-        "import sys, rankone; print([name for name in ('numpy', 'numba', 'polars', 'altair') if name in sys.modules])"
-    )
-    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+STUDY = "rankone.simulate('needle:2x2', 'uniform', 10, runs=1, workers=1)"
+
+
+@pytest.mark.parametrize(
+    ("what", "needed"),
+    [
+        ("", "[]"),
+        ("rankone.Experiment('shop', 2, 2, db=None).ask()", "['numpy', 'numba']"),
+        (STUDY, "['numpy', 'numba']"),
+        (f"{STUDY}.summary()", "['numpy', 'numba', 'polars']"),
+    ],
+)
+def test_imports_are_light(what, needed):
+    libraries = "('numpy', 'numba', 'polars', 'altair', 'narwhals')"
+    code = f"import sys, rankone; {what or None}; print([name for name in {libraries} if name in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == needed
 
 
 def test_files_stay_short():

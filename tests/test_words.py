@@ -115,7 +115,7 @@ def test_the_old_words_are_noticed():
 EVERYWHERE = {
     "src": (".py", ".js", ".html"),
     "docs": (".md",),
-    "EVERYWHEREME.md": (".md",),
+    "README.md": (".md",),
     "CONTRIBUTING.md": (".md",),
 }
 

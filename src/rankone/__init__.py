@@ -12,7 +12,7 @@ from rankone._version import __version__
 _HOMES = {
     name: home
     for home, names in {
-        "rankone.analysis": "Analysis ReplayedPolicy WhatIf WhatIfLists analyse evaluate evaluate_lists to_obp",
+        "rankone.analysis": "Analysis ReplayedPolicy WhatIf WhatIfLists analyse analyze evaluate evaluate_lists to_obp",
         "rankone.clicks.rank1_test.check": "check_rank1",
         "rankone.client.client": "Client",
         "rankone.client.signing": "sign_visitor",
@@ -28,6 +28,7 @@ _HOMES = {
             "lower_bound lower_bound_constant needle random_problem save_problem save_problems upper_bound"
         ),
         "rankone.simulation": "Arena Feedback Study Sweep arena recommend simulate sweep",
+        "rankone.simulation.identification": "Identification identify",
         "rankone.simulation.plans.plan": "plan",
     }.items()
     for name in names.split()

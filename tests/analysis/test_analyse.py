@@ -32,7 +32,7 @@ def table(tmp_path):
 def test_a_file_just_works(table):
     text = run(table, "--control", "headline=B,image=1", "--simulations", 50)
     first, second, *_ = text.splitlines()
-    assert first == "'A' with '2' wins: 7% clicked, +50% (+37% to +65%) over the next headline. 95% sure."
+    assert first == "'A' with '2' wins: 7.0% clicked, +50% (+37% to +65%) over the next headline. 95% sure."
     assert second == (
         "Assumes: a random split in fixed shares; each visitor counted once; effects that multiply. Add a date column "
         "if click rates or shares moved."
@@ -44,7 +44,7 @@ def test_a_file_just_works(table):
     assert (answer["headline"], answer["assumes"], len(answer["levels"])) == (first, second, 4)
     assert answer["details"]
     assert "headline: 'A' is the best of 2." in text
-    assert "Clicks against the control, headline 'B' with image '1': +110% (+" in text
+    assert "Against the control, headline 'B' with image '1': +110% (+" in text
     assert "No sign of interaction" in answer["details"][1]
     assert "Real traffic is often noisier than this assumes" in answer["details"][-1]
 
@@ -84,20 +84,25 @@ def test_few_and_undecided_data_are_called_so():
     answer = rankone.analyse(([[40, 40], [40, 40]], [[2, 1], [3, 2]]), simulations=20)
     text = str(answer)
     assert not answer.decided
-    assert "is ahead, not proven yet: " in text
-    assert "Few data: 8 clicks in all, of these row 'row 1' 3" in text
+    assert answer.headline == "Not enough data yet: 8 clicks in all, no clear winner."
+    assert "is ahead" not in text
+    assert text.count("not enough data") == 4
+    assert "Only 8 clicks in all (row 'row 1' 3" in text
     assert "row: no clear winner yet." in text
-    assert "more visitors are needed to settle row and col" in text
+    assert "more visitors to settle row and col" in text
     assert answer.winner.shrunken < answer.winner.rate.value
 
 
 def test_a_table_that_is_no_product_is_not_ranked_level_by_level():
     answer = rankone.analyse(([[900, 900], [900, 900]], [[300, 30], [30, 310]]), simulations=99)
     assert answer.doubtful
-    assert answer.headline.startswith("'row 2' with 'col 2' is ahead, not proven yet: 34.4% (")
+    assert answer.headline.startswith("'row 2' with 'col 2' is ahead, not proven yet: 34% (")
     assert "is the best of" not in str(answer)
     assert "policy thompson" in str(answer)
-    assert f"Its parts may interact (p = {answer.check.p_value:.2g}), so levels are not ranked." in str(answer)
+    assert "Row and col seem to interact, so only combinations are compared." in str(answer)
+    assert "without interaction" in str(answer)
+    assert "against the best" not in str(answer)
+    assert "effects that multiply" not in answer.brief
 
 
 def three(boost):
@@ -129,7 +134,7 @@ def test_three_factors():
 def test_one_factor_has_no_product_to_test():
     answer = rankone.analyse(pl.DataFrame({"arm": ["a", "b", "c"], "sent": [999] * 3, "opens": [90, 30, 31]}))
     assert (answer.best, answer.check, answer.decided) == ({"arm": "a"}, None, True)
-    with pytest.raises(InputError, match="expected two factors or more"):
+    with pytest.raises(InputError, match="two factors or more"):
         answer.heatmap()
 
 
@@ -147,7 +152,7 @@ def test_an_experiment_and_its_exports(tmp_path):
         page.ask(2)
     whole = rankone.analyse(db, experiment="page", simulations=20)
     assert whole.counts.adaptive
-    assert "Beware: a policy chose" in str(whole)
+    assert "Warning: a policy chose" in str(whole)
     assert not whole.decided
     assert "95% confidence" not in str(whole)
     for ending in ("csv", "parquet", "jsonl"):
@@ -200,18 +205,18 @@ def test_a_dispersion_is_reported_and_used(table):
     ],
 )  # fmt: skip
 def test_wrong_options_are_sentences(table, options):
-    with pytest.raises(InputError, match=r"expected .* - got .* - "):
+    with pytest.raises(InputError):
         rankone.analyse(table, **options)
 
 
 def test_a_database_needs_the_name_of_an_experiment(tmp_path, table):
     with rankone.Experiment("page", rows=2, cols=2, db=tmp_path / "page.db"):
         pass
-    with pytest.raises(InputError, match="expected the name of an experiment"):
+    with pytest.raises(InputError, match="the name of an experiment"):
         rankone.analyse(tmp_path / "page.db")
-    with pytest.raises(InputError, match="expected decisions with outcomes"):
+    with pytest.raises(InputError, match="decisions with outcomes"):
         rankone.analyse(tmp_path / "page.db", experiment="page")
-    with pytest.raises(InputError, match="expected one file"):
+    with pytest.raises(InputError, match="one file"):
         run(table, table, table)
     with pytest.raises(InputError, match="html"):
         run(table, "--out", tmp_path / "answer.txt")
@@ -257,7 +262,7 @@ def test_a_column_of_percentages_is_no_factor():
 
 
 def test_what_was_read_as_what_is_always_said(table):
-    read = "Factors: headline, image; shown: shown; clicked: clicked; slice: none."
+    read = "Factors: headline, image; shown: shown; clicked: clicked; date: none."
     assert read in run(table, "--simulations", 20)
     assert read in rankone.analyse(table, simulations=20)._repr_html_()
     found = json.loads(run(table, "--json", "--simulations", 20))
@@ -274,10 +279,10 @@ def test_blocks_that_share_no_level_have_no_common_winner(more):
     assert answer.groups["headline"] == [["A", "B"], ["C"]]
     assert not answer.decided
     assert answer.headline.startswith("'C' with '3' is ahead, not proven yet")
-    assert "headline: cannot compare 'A', 'B' with 'C', as no image was shown with both" in text
+    assert "headline: cannot compare 'A', 'B' with 'C', because no image was shown with both" in text
     assert "is the best of" not in text
     assert "nan" not in text.lower()
-    assert "let the groups meet: show headline 'A' with what 'C' was shown with" in text
+    assert "connect the groups: show headline 'A' with what 'C' was shown with" in text
     json.dumps(answer.to_dict(), allow_nan=False)
     with pytest.raises(InputError, match="groups that share no level"):
         answer.problem()
@@ -288,7 +293,9 @@ def test_factors_that_were_changed_only_together_are_named():
     table = table.filter((pl.col("headline") == "A") == (pl.col("button") == "red"))
     answer = rankone.analyse(table, factors=["headline", "image", "button"], simulations=20)
     assert set(answer.groups) == {"headline", "button"}
-    assert "button: cannot compare 'red' with 'blue', as headline and button were changed only together" in str(answer)
+    assert "button: cannot compare 'red' with 'blue', because headline and button were changed only together" in str(
+        answer
+    )
     assert "image: 'x' is the best of 2." in str(answer)
 
 
@@ -297,7 +304,7 @@ def test_a_control_without_clicks_has_no_ratio():
         ([[900, 900], [900, 900]], [[0, 0], [90, 50]]), control="row=row 1,col=col 1", simulations=20
     )
     text = str(answer)
-    assert "has a level that was never clicked. Clicks against it: at least +" in text
+    assert "Against the control, 'row 1' with 'col 1': at least +" in text
     assert "inf" not in text
     json.dumps(answer.to_dict(), allow_nan=False)
 
@@ -317,7 +324,7 @@ def _counts_of(sizes):
     return as_factor_counts((np.full(sizes, 10), np.full(sizes, 1)))
 
 
-@pytest.mark.parametrize(("clicked", "said"), [(210, "more, split as before"), (239, "so close that it would take")])
+@pytest.mark.parametrize(("clicked", "said"), [(210, "more, split as before"), (239, "so close that this takes")])
 def test_how_many_more_visitors(clicked, said):
     answer = rankone.analyse(pl.DataFrame({"page": ["a", "b"], "shown": [4000] * 2, "clicked": [clicked, 240]}))
     assert said in str(answer)

@@ -16,7 +16,7 @@ def commands(command=None, words=()):
     for name, inner in getattr(command, "commands", {}).items():
         if hasattr(inner, "commands"):
             yield from commands(inner, (*words, name))
-        else:
+        elif not inner.hidden:
             yield (*words, name), inner
 
 

@@ -83,7 +83,7 @@ def test_subtotals_of_a_pivot_table_and_a_footer(tmp_path):
     french = [f"Total {row[0]}{row[7:]}" if "Total" in row and row[0] in "AB" else row for row in rows]
     assert read(tmp_path, "\n".join(french)).shown.tolist() == [1000, 900, 1010, 890]
     rows += ["Day,Users,Sessions,Conversions", "Monday,50,,"]
-    with pytest.raises(InputError, match="in column 'Sessions' - got 'Sessions' in row 9"):
+    with pytest.raises(InputError, match="Row 9: 'Sessions' is no whole number from 0: Sessions"):
         read(tmp_path, "\n".join(rows))
 
 
@@ -126,7 +126,7 @@ def test_ga4_preamble_device_and_not_set(tmp_path):
     told = " ".join(counts.notes)
     assert "Left out because it is the sum of other rows: row 1." in told
     assert "Left out, as it names no Experience variant: row 6 ('(not set)'), 15 of 50,716 shown (0.03%)." in told
-    assert "'Device category' was left out: it describes visitors, not what was shown" in told
+    assert "Not used: 'Device category' (it describes visitors, not what was shown" in told
     assert counts.repeats is None, "phones and desktops are no repeats of each other"
     answer = rankone.analyse(tmp_path / "export.csv")
     assert answer.decided
@@ -139,7 +139,9 @@ def test_what_names_no_level_is_a_level_only_where_it_is_asked_for(tmp_path):
     text = "image,shown,clicked\nnone,1000,40\ncat,1000,50\n(not set),900,33\n"
     assert read(tmp_path, text).levels == (("none", "cat"),), "an image may well be none"
     assert read(tmp_path, text, all_rows=True).levels == (("none", "cat", "(not set)"),)
-    with pytest.raises(InputError, match="none in row 3"):  # a cell of a pivot table that stands for the one above
+    with pytest.raises(
+        InputError, match=r"Row 3: .* is empty"
+    ):  # a cell of a pivot table that stands for the one above
         read(tmp_path, text.replace("(not set)", ""))
     few = read(tmp_path, text.replace("(not set),900", ",90"))
     assert few.levels == (("none", "cat"),)
@@ -175,7 +177,7 @@ def test_goals_are_tables_of_their_own(tmp_path):
     text = "Variation,Metric Name,Visitors,Conversions\nA,Click,900,80\nA,Buy,900,8\nB,Click,910,90\nB,Buy,910,9\n"
     for named in ({}, {"factors": ["Variation"]}):  # summed, 1,800 visitors of A where 900 came
         with pytest.raises(
-            InputError, match=r"got 2 in column 'Metric Name' \(Click, Buy\) - keep the rows of one goal"
+            InputError, match=r"This table holds 2 goals: column 'Metric Name' \(Click, Buy\)\. Keep the rows of one"
         ):
             read(tmp_path, text, **named)
     one = read(tmp_path, "\n".join(row for row in text.split("\n") if "Click" not in row), factors=["Variation"])
@@ -196,14 +198,14 @@ def test_audiences_are_no_factors_beside_another_one(name):
     table = pl.DataFrame(rows, [name, "Ad name", "Impressions", "Clicks"], orient="row")
     counts = as_factor_counts(table)
     assert (counts.factors, counts.repeats) == (("Ad name",), None)
-    assert f"The column '{name}' was left out: it says to whom something was shown" in counts.notes[0]
+    assert f"Not used: '{name}' (it says to whom something was shown" in counts.notes[0]
     assert as_factor_counts(table, factors=["Ad name", name]).sizes == (2, 2)
     alone = table.filter(pl.col("Ad name") == "A")
     assert as_factor_counts(alone).factors == (name,), "there is nothing else to compare"
     together = table.filter((pl.col(name) == "s1") == (pl.col("Ad name") == "A"))
     found = as_factor_counts(together)
     assert found.factors == ("Ad name",)
-    assert "what is said of 'Ad name' may be due to either" in found.notes[0]
+    assert "the effect of 'Ad name' may be due to either" in found.notes[0]
 
 
 def test_sums_stay_out_where_every_row_is_asked_for(tmp_path):
@@ -234,7 +236,7 @@ def test_subtotals_below_their_rows(tmp_path):
 def test_one_row_keeps_its_factors(tmp_path):
     (tmp_path / "one.csv").write_text("headline,image,shown,clicked\nSave,dog,1000,50\n")
     answer = rankone.analyse(tmp_path / "one.csv", control="headline=Save,image=dog")
-    assert answer.headline.startswith("Only one combination was counted: 'Save' with 'dog'")
+    assert answer.headline.startswith("Nothing to compare: only 'Save' with 'dog'")
     assert "95% confidence" not in str(answer)
     assert "best so far" not in str(answer)
 
@@ -260,7 +262,7 @@ def test_attributes_of_visitors_are_no_factors(name, values):
     table = visitors(**{name: values})
     found = find_factor_columns(table)
     assert found.factors == ("headline",)
-    assert found.notes[0].startswith(f"The column '{name}' was left out: it describes visitors, not what was shown")
+    assert found.notes[0].startswith(f"Not used: '{name}' (it describes visitors, not what was shown")
     assert find_factor_columns(table, factors=["headline", name]).factors == ("headline", name)
 
 

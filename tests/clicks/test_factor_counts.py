@@ -1,5 +1,7 @@
 """Which columns hold what, and counts from whatever people have."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -39,7 +41,7 @@ def test_columns_that_are_no_factors_are_left_out_and_named():
     found = find_factor_columns(table)
     assert (found.factors, found.slice) == (("headline", "image"), "day")
     assert [note.split("'")[1] for note in found.notes[:-1]] == ["ctr", "id", "site", "variant"]
-    assert found.notes[-1].startswith("To read it otherwise name every factor")
+    assert found.notes[-1].startswith("To change this: --factor for each factor")
     assert find_factor_columns(table, factors=["variant"]).factors == ("variant",)
 
 
@@ -55,10 +57,10 @@ def impressions(**more):
     [
         ("user_id", [f"u{place % 7}" for place in range(800)], "it says who came"),
         ("sessionId", range(800), "it says who came"),
-        ("widget", [f"w{place % 300}" for place in range(800)], "300 different values in 800 rows are more like ids"),
+        ("widget", [f"w{place % 300}" for place in range(800)], "300 different values in 800 rows look like ids"),
         ("created_at", [f"2026-11-17 10:{place % 60:02}" for place in range(800)], "it says when, not what was shown"),
         ("cost", [place % 3 for place in range(800)], "an amount"),
-        ("width", [place % 40 for place in range(800)], "40 different numbers are more like an amount"),
+        ("width", [place % 40 for place in range(800)], "40 different numbers look like a metric, not a variant"),
         ("opened", [place % 2 for place in range(800)], "another outcome"),
     ],
 )
@@ -66,7 +68,7 @@ def test_who_when_and_how_much_are_no_factors(name, values, why):
     table = impressions(**{name: list(values)})
     found = find_factor_columns(table)
     assert found.factors == ("headline", "image")
-    assert found.notes[0].startswith(f"The column '{name}' was left out: {why}")
+    assert found.notes[0].startswith(f"Not used: '{name}' ({why}")
     assert find_factor_columns(table, factors=["headline", name]).factors == ("headline", name), "unless it is named"
 
 
@@ -74,7 +76,7 @@ def test_dates_are_found_by_what_they_hold_and_cut_into_days():
     times = [f"2026-11-{1 + place % 9:02}T10:{place % 60:02}:00Z" for place in range(800)]
     counts = as_factor_counts(impressions(seen=times))
     assert counts.columns.sentence == (
-        "Factors: headline, image; shown: one row per impression; clicked: clicked; slice: seen, by day."
+        "Factors: headline, image; shown: one row per impression; clicked: clicked; date: seen, by day."
     )
     assert counts.repeats.freedom == 6 * 9 - 6 - 8
     seconds = [1.79e9 + 40_000.0 * place for place in range(800)]
@@ -85,7 +87,7 @@ def test_a_factor_called_like_a_time_is_pointed_out():
     table = pl.DataFrame({"headline": ["A", "A", "B", "B"], "time": ["morning", "evening"] * 2} | COUNTS)
     found = find_factor_columns(table)
     assert found.slice == "time"
-    assert "'time' (morning, evening, ...) was taken for when a row was counted, not for a factor" in found.notes[0]
+    assert "'time' (morning, evening, ...) was read as a date" in found.notes[0]
     assert find_factor_columns(table, factors=["headline", "time"]).slice is None
 
 
@@ -93,11 +95,11 @@ def test_factors_that_change_together_are_told_plainly():
     tied = pl.DataFrame({"headline": ["A", "B", "C"], "image": ["x", "y", "z"], "shown": [9] * 3, "clicked": [1, 2, 3]})
     found = find_factor_columns(tied)
     assert found.factors == ("headline",)
-    assert "it changes together with 'headline', so what is said of 'headline' may be due to either" in found.notes[0]
+    assert "it changes together with 'headline', so the effect of 'headline' may be due to either" in found.notes[0]
     words = pl.DataFrame({"headline": ["Win it", "Try it", "See it", "Buy it"], "image": ["x", "y"] * 2} | COUNTS)
     found = find_factor_columns(words)
     assert found.factors == ("headline",), "a headline of its own in every row is no number of the row"
-    assert "each 'headline' comes with one 'image' only" in found.notes[0]
+    assert "each 'headline' has only one 'image'" in found.notes[0]
 
 
 def test_a_factor_that_was_not_named_counts_as_scatter_and_that_is_said():
@@ -159,16 +161,15 @@ def test_letters_of_windows(tmp_path):
 @pytest.mark.parametrize(
     ("content", "got"),
     [
-        ("headline;shown;clicked\nA;200.000;3\nB;150.000;4\n", "'200.000', which may be 200 or 200,000"),
-        ("headline,shown,clicked\nA,12,000,3\n", "4 in row 1"),
+        ("headline;shown;clicked\nA;200.000;3\nB;150.000;4\n", "'200.000' may be 200 or 200,000"),
+        ("headline,shown,clicked\nA,12,000,3\n", "Row 1 of ab.csv has 4 fields, the header 3."),
         ("headline,n,n,clicked\nA,9,8,3\nB,9,8,2\n", "n (column 2), n (column 3)"),
     ],
 )
 def test_what_can_be_read_in_two_ways_is_asked(tmp_path, content, got):
     (tmp_path / "ab.csv").write_text(content)
-    with pytest.raises(InputError, match=r"expected .* - got .* - ") as error:
+    with pytest.raises(InputError, match=re.escape(got)):
         as_factor_counts(read_table(tmp_path / "ab.csv"))
-    assert got in str(error.value)
 
 
 def test_levels_that_were_never_shown_are_left_out():
@@ -227,29 +228,38 @@ def test_the_dispersion_of_repeats_and_of_slices():
 @pytest.mark.parametrize(
     ("table", "options", "got"),
     [
-        (AB, {}, "the columns headline, image"),
-        (AB | {"clicks": [1, 2, 3, 4]}, {}, "the columns headline, image, clicks"),
-        (COUNTS, {}, "the columns shown, clicked"),
-        (AB | COUNTS, {"factors": ["hedline"]}, "did you mean headline"),
-        (AB | COUNTS, {"shown": "clicked", "clicked": "clicked"}, "twice"),
-        (AB | COUNTS, {"shown": "clicked", "clicked": "shown"}, "100 of 5 in row 1"),
-        (AB | {"shown": ["9", "many", "9", "9"], "clicked": ["1"] * 4}, {}, "'many' in row 2"),
-        (AB | {"shown": [9, None, 9, 9], "clicked": [1] * 4}, {}, "'None' in row 2"),
-        ({"headline": ["A", None], "shown": [5, 6], "clicked": [1, 1]}, {}, "none in row 2"),
+        (AB, {}, "there are headline, image"),
+        (AB | {"clicks": [1, 2, 3, 4]}, {}, "No column holds impressions: there are headline, image, clicks."),
+        (COUNTS, {}, "No column holds variants: there are shown, clicked"),
+        (AB | COUNTS, {"factors": ["hedline"]}, "Did you mean headline"),
+        (AB | COUNTS, {"shown": "clicked", "clicked": "clicked"}, "A column was named twice: clicked"),
+        (AB | COUNTS, {"shown": "clicked", "clicked": "shown"}, "Row 1: more clicks (100) than impressions (5)"),
+        (
+            AB | {"shown": ["9", "many", "9", "9"], "clicked": ["1"] * 4},
+            {},
+            "Row 2: 'shown' is no whole number from 0: many.",
+        ),
+        (AB | {"shown": [9, None, 9, 9], "clicked": [1] * 4}, {}, "Row 2: 'shown' is empty."),
+        ({"headline": ["A", None], "shown": [5, 6], "clicked": [1, 1]}, {}, "Row 2: 'headline' is empty."),
         (AB | {"shown": [9] * 4, "clicked": [0] * 4}, {}, "none in 36 impressions"),
-        (AB | COUNTS | {"query": ["q", "q", "r", "r"]}, {}, "2 of them"),
+        (AB | COUNTS | {"query": ["q", "q", "r", "r"]}, {}, "This table holds several tables (2): column 'query'"),
     ],
 )
 def test_wrong_tables_are_sentences(table, options, got):
-    with pytest.raises(InputError, match=r"expected .* - got .* - ") as error:
+    with pytest.raises(InputError, match=re.escape(got)):
         as_factor_counts(pl.DataFrame(table), **options)
-    assert got in str(error.value)
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"a,b\n", b"\x00\x01\x02", b"a,b\n\x81,1\n", b"PAR1 no", b"PK\x03\x04", b"A,1\nB,2\n"]
-)
-def test_files_that_hold_no_table_are_sentences(tmp_path, content):
+    ("content", "said"),
+    [
+        (b"", "The file is empty: file.csv."), (b"a,b\n", "The file has a header but no rows."),
+        (b"\x00\x01\x02", "This is neither text nor Parquet: file.csv."), (b"a,b\n\x81,1\n", "Unknown encoding: file.csv."),
+        (b"PAR1 no", "Cannot read file.csv as a table: "), (b"PK\x03\x04", "This is no workbook that can be read: file.csv."),
+        (b"A,1\nB,2\n", "The first line is no header: A, 1."),
+    ],
+)  # fmt: skip
+def test_files_that_hold_no_table_are_sentences(tmp_path, content, said):
     (tmp_path / "file.csv").write_bytes(content)
-    with pytest.raises(InputError, match=r"expected .* - got .* - "):
+    with pytest.raises(InputError, match=f"^{re.escape(said)}"):
         read_table(tmp_path / "file.csv")

@@ -67,8 +67,8 @@ def test_every_policy_says_when_to_use_it(name):
 
 
 def measured():
-    """The first table of docs/which-policy.md: numbers by policy and column, without their standard errors."""
-    text = (Path(__file__).parents[2] / "docs" / "which-policy.md").read_text()
+    """The first table "Policies for pairs" of docs/measured.md: numbers by policy and column, without their standard errors."""
+    text = (Path(__file__).parents[2] / "docs" / "measured.md").read_text()
     first_table = text.partition(BEGIN)[2].partition(END)[0].strip().partition("\n\n")[0]
     lines = first_table.splitlines()
     header, _, *rows = ([cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines)
@@ -113,8 +113,8 @@ def test_what_it_recommends_is_what_was_measured():
 
 
 def measured_lists():
-    """The first table of docs/which-list-policy.md: multiples of gibbs-ts's regret, by policy and world or size."""
-    text = (Path(__file__).parents[2] / "docs" / "which-list-policy.md").read_text()
+    """The first table "Lists" of docs/measured.md: multiples of gibbs-ts's regret, by policy and world or size."""
+    text = (Path(__file__).parents[2] / "docs" / "measured.md").read_text()
     lines = [line for line in text.partition(BEGIN_LISTS)[2].partition(END)[0].splitlines() if line.startswith("|")]
     header, _, *rows = ([cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines)
     rows = rows[: next(place for place, row in enumerate(rows) if row[0] == "policy")]

@@ -87,7 +87,7 @@ def test_an_experiment_can_begin_with_past_counts(tmp_path):
     said = " ".join(made.output.split())
     assert "The policy began with 1,200 past impressions, each counted for 0.25 at most" in said
     assert "Past counts of 'headline C' were left out" in said
-    assert "Factors: headline, image; shown: shown; clicked: clicked; slice: none." in said
+    assert "Factors: headline, image; shown: shown; clicked: clicked; date: none." in said
 
 
 def test_what_an_experiment_cannot_be_for_is_one_sentence_and_leaves_nothing(tmp_path):

@@ -6,4 +6,16 @@ from rankone.analysis.what_if.obp_feedback import to_obp
 from rankone.analysis.what_if.replayed_policy import ReplayedPolicy
 from rankone.analysis.what_if.what_if import WhatIf, WhatIfLists, evaluate, evaluate_lists
 
-__all__ = ["Analysis", "ReplayedPolicy", "WhatIf", "WhatIfLists", "analyse", "evaluate", "evaluate_lists", "to_obp"]
+analyze = analyse  # the American spelling
+
+__all__ = [
+    "Analysis",
+    "ReplayedPolicy",
+    "WhatIf",
+    "WhatIfLists",
+    "analyse",
+    "analyze",
+    "evaluate",
+    "evaluate_lists",
+    "to_obp",
+]

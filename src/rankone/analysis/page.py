@@ -90,4 +90,4 @@ def notebook_html(result: Analysis) -> str:
     folded = f"<details><summary>Assumptions and method</summary><p>{details}</p></details>"
     first = "".join(f"<p>{escape(sentence)}</p>" for sentence in wording.sentences(result, "mismatch"))
     first += f"<p><b>{escape(result.headline)}</b></p><p>{head}</p>"
-    return f"{first}{html_table(wording.level_columns(result))}<p>{after}</p>{folded}"
+    return f"{first}{html_table(wording.main_table(result))}<p>{after}</p>{folded}"

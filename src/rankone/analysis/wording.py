@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankone.analysis.product.best import Bounded
 from rankone.notebook import text_table
 from rankone.simulation import recommend
 from rankone.specs import amount
 from rankone.wording.combinations import brief_combination, combination_text
 from rankone.wording.lists import cut_text, listed, quoted, some_of
-from rankone.wording.numbers import count_text, percent
-from rankone.wording.ratios import effect_text
+from rankone.wording.numbers import count_text, percent, rate_text
+from rankone.wording.ratios import FEW, FEW_CLICKS, effect_text, signed_percent
 
 if TYPE_CHECKING:
+    from rankone.analysis.product.best import Bounded
     from rankone.analysis.result import Analysis
 
-_FEW = 10  # clicks of a level
+_FEW_NAMES, _MOST_ROWS = 5, 20
 _NO_MOVE = 0.001  # of a rate
 _TIMES = 100  # as many visitors as there were: nobody waits for more
 
 
 _ADAPTIVE = (
-    "Beware: a policy chose what to show by what had been clicked. That makes the rates of losers too low and "
-    "intervals too short, so what follows is a hint; the experiment's own report allows for it."
+    "Warning: a policy chose what to show by its clicks, so losers look worse than they are and intervals are too "
+    "short. The experiment's own report allows for this."
 )
 #: What is said where, by part: around the table of a text and a notebook, and as the warning and remarks of a report.
 WARNING = ("mismatch", "adaptive", "few data")
@@ -42,9 +42,7 @@ def sentences(result: Analysis, *parts: str) -> list[str]:
     said = {
         "mismatch": [] if result.mismatch is None else [result.mismatch.sentence],
         "assumed": [assumes(result)],
-        "rate": [
-            f"Click rate of {combination_text(result.best)}: {_with_interval(result.rate)}, by the fitted product."
-        ],
+        "rate": _fitted(result),
         "adaptive": [_ADAPTIVE] if counts.adaptive else [],
         "certainty": _certainty(result),
         "control": _against_control(result),
@@ -62,7 +60,7 @@ def page(result: Analysis) -> str:
     """Return the answer as a page of text: headline, assumptions, table and what to do; the rest is in `details`."""
     head, after = sentences(result, *BEFORE), sentences(result, *AFTER)
     first = [*sentences(result, "mismatch"), headline(result)]
-    return "\n".join([*first, *head, *text_table(level_columns(result)), "", *after, _MORE])
+    return "\n".join([*first, *head, *text_table(main_table(result)), "", *after, _MORE])
 
 
 def details(result: Analysis) -> str:
@@ -70,36 +68,51 @@ def details(result: Analysis) -> str:
     return "\n".join(sentences(result, *DETAILS))
 
 
-def _with_interval(result: Bounded) -> str:
-    return f"{percent(result.value)} ({percent(result.low)} to {percent(result.high)})"
+def _fitted(result: Analysis) -> list[str]:
+    """Say what the product of levels makes of the best combination's rate, where that is another figure."""
+    if result.doubtful or result.groups or max(result.counts.sizes) == 1 or len(result.counts.factors) == 1:
+        return []
+    return [f"Click rate of {combination_text(result.best)}, from all data: {rate_text(*result.rate)}."]
 
 
 def headline(result: Analysis) -> str:
     """Say in at most 25 words which combination is the best, and whether that is proven."""
     if max(result.counts.sizes) == 1:
-        return (
-            f"Only one combination was counted: {brief_combination(result.best)}, {percent(result.rate.value)} clicked."
-        )
-    if result.doubtful or result.groups:
-        winner = result.winner
-        return f"{brief_combination(winner.levels)} is ahead, not proven yet: {_with_interval(winner.rate)} clicked."
-    best = brief_combination(result.best)
-    if not (result.decided and result.best_was_shown):
-        clicked = "clicked" if result.best_was_shown else "expected, never shown together"
-        return f"{best} is ahead, not proven yet: {_with_interval(result.rate)} {clicked}."
+        clicked = percent(result.rate.value)
+        return f"Nothing to compare: only {brief_combination(result.best)} was shown, {clicked} clicked."
+    if not _enough(result):
+        return f"Not enough data yet: {amount(int(result.counts.clicked.sum()), 'click')} in all, no clear winner."
+    leader, rate = _leader(result)
+    best = brief_combination(leader)
+    if not (result.decided and result.best_was_shown) or result.doubtful:
+        clicked = "clicked" if result.best_was_shown or result.doubtful else "expected, never shown together"
+        return f"{best} is ahead, not proven yet: {rate_text(*rate)} {clicked}."
     factor = next(name for name, size in zip(result.counts.factors, result.counts.sizes, strict=True) if size > 1)
     rivals = result.levels.filter(factor=factor).filter(pl.col("level") != result.best[factor]).sort("ratio")
     ratio, low, high = rivals.select("ratio", "low", "high").row(-1)
     effect = effect_text(*(1.0 / end if end > 0.0 else math.inf for end in (ratio, high, low)))
     over = f"{effect} over the next {cut_text(factor, 3)}"
-    return f"{best} wins: {percent(result.rate.value)} clicked, {over}. {percent(result.confidence)} sure."
+    clicked = rate_text(rate.value, rate.low, rate.high, interval=False)
+    return f"{best} wins: {clicked} clicked, {over}. {percent(result.confidence)} sure."
+
+
+def _leader(result: Analysis) -> tuple[dict[str, str], Bounded]:
+    """Return what is ahead, and its rate: as observed where levels cannot be ranked."""
+    observed = result.doubtful or bool(result.groups)
+    return (result.winner.levels, result.winner.rate) if observed else (result.best, result.rate)
+
+
+def _enough(result: Analysis) -> bool:
+    """Whether each level of what is ahead has clicks enough to say so."""
+    clicks = {(row["factor"], row["level"]): row["clicked"] for row in result.levels.iter_rows(named=True)}
+    return result.decided or min(clicks[own] for own in _leader(result)[0].items()) >= FEW_CLICKS
 
 
 def _certainty(result: Analysis) -> list[str]:
     """Say which levels may still be the best, and what a wrong choice would cost."""
     lines = []
     if result.check is not None and result.doubtful:
-        return [f"Its parts may interact (p = {result.check.p_value:.2g}), so levels are not ranked."]
+        return [f"{listed(result.counts.factors).capitalize()} seem to interact, so only combinations are compared."]
     for factor, able in result.candidates.items():
         if factor in result.groups:
             lines.append(_apart(result, factor))
@@ -114,9 +127,9 @@ def _certainty(result: Analysis) -> list[str]:
         elif len(able) == size:
             lines.append(f"{factor}: no clear winner yet.")
         else:
-            lines.append(f"{factor}: no clear winner yet between {some_of(quoted(able))}; the others are out.")
+            lines.append(f"{factor}: no clear winner yet between {listed(_few(able))}; the others are out.")
     undecided = any(len(able) > 1 for able in result.candidates.values())
-    if undecided and result.proves and not result.groups and result.at_most_lost < 0.995:
+    if undecided and result.proves and not result.groups and _enough(result):
         lines.append(
             f"At worst {combination_text(result.best)} loses {percent(result.at_most_lost, 2)} of possible clicks."
         )
@@ -128,7 +141,7 @@ def _apart(result: Analysis, factor: str) -> str:
     groups = result.groups[factor]
     apart = " with ".join(some_of(quoted(group)) for group in groups)
     if len(groups) > 2:
-        apart = f"{some_of(quoted([name for group in groups for name in group]))} all with one another"
+        apart = some_of(quoted([name for group in groups for name in group]))
     others = [name for name in result.counts.factors if name != factor]
     if result.counts.slices is not None:
         why = " with the same ".join(
@@ -140,7 +153,7 @@ def _apart(result: Analysis, factor: str) -> str:
         why = f"too few were shown with the same {others[0]}"
     if len(others) > 1:
         why = f"{listed(list(result.groups))} were changed only together"
-    return f"{factor}: cannot compare {apart}, as {why}; so no {factor} is called the best."
+    return f"{factor}: cannot compare {apart}, because {why}."
 
 
 def _against_control(result: Analysis) -> list[str]:
@@ -150,81 +163,75 @@ def _against_control(result: Analysis) -> list[str]:
         return []
     control = combination_text(result.control)
     if result.control == result.best:
-        return [f"The control, {control}, is itself the best so far."]
+        return [f"The control, {control}, is the best so far."]
     if math.isnan(ratio.value):
-        return [f"The control, {control}, cannot be compared with it: they share too few levels."]
-    if math.isinf(ratio.value):
-        effect = effect_text(ratio.value, ratio.low, None)
-        return [f"The control, {control}, has a level that was never clicked. Clicks against it: {effect}."]
-    return [f"Clicks against the control, {control}: {effect_text(*ratio)}."]
+        return [f"Cannot compare with the control, {control}: they share too few levels."]
+    return [f"Against the control, {control}: {effect_text(*ratio)} clicks."]
 
 
 def _winner(result: Analysis) -> list[str]:
     """Say what the highest observed rate is worth."""
     best = result.winner
-    if result.combinations.height < 2:
+    if result.combinations.height < 2 or not _enough(result):
         return []
-    rate = _with_interval(best.rate)
+    rate = rate_text(*best.rate)
     if result.counts.slices is not None:
         rate = f"{_at(result)} an average {result.counts.period} {rate}"
+    expect = rate_text(best.shrunken, best.rate.low, best.rate.high, interval=False)
     return [
         f"Highest observed rate: {combination_text(best.levels)}, {best.clicked:,} of {best.shown:,}, {rate}. "
-        f"Expect about {percent(best.shrunken)} after launch: the top rate is flattered by luck."
+        f"Expect about {expect} after launch: the top rate is flattered by luck."
     ]
 
 
 def _few_data(result: Analysis) -> list[str]:
     """Say which levels rest on few clicks."""
-    few = result.levels.filter(pl.col("clicked") < _FEW)
+    few = result.levels.filter(pl.col("clicked") < FEW_CLICKS)
     clicks = int(result.counts.clicked.sum())
     if few.is_empty():
         return []
     each = [f"{row['factor']} '{row['level']}' {row['clicked']}" for row in few.to_dicts()]
-    return [f"Few data: {amount(clicks, 'click')} in all, of these {some_of(each)}. Expect the answer to change."]
+    return [f"Only {amount(clicks, 'click')} in all ({some_of(each)}): expect this answer to change."]
 
 
 def _next_step(result: Analysis) -> str:
     """Say what to do next."""
     counts = result.counts
     if max(counts.sizes) == 1:
-        return f"Next: show some visitors another {counts.factors[0]}: one alone has nothing to be compared with."
+        return f"Next: show another {counts.factors[0]} to some visitors."
     if result.mismatch is not None:
-        causes = "redirects, bots, a variant that loads or is counted less often"
-        meant = "or say that the split was meant to be uneven: --uneven (in Python uneven=True)"
-        return f"Next: find out why visitors are missing ({causes}), {meant}."
+        causes = "redirects, bots, a variant that loads more slowly"
+        return f"Next: find out why visitors are missing ({causes}), or pass --uneven if no equal split was meant."
     if result.doubtful:
         misfit = None if result.check is None else result.check.misfit
         if misfit is not None and misfit.costs_little:
-            lost = f"that loses {misfit.at_most} of the best clicks"
-            return f"Next: show {combination_text(result.winner.levels)}; level by level is good enough, too: {lost}."
+            lost = f"choosing level by level loses {misfit.at_most} of possible clicks"
+            return f"Next: show {combination_text(result.winner.levels)}; {lost}."
         policy = recommend(rank1=False).policy.name
-        return f"Next: judge combinations as wholes, not level by level; live, with the policy {policy}."
+        return f"Next: test whole combinations; in a live experiment, with the policy {policy}."
     if result.groups:
         factor, groups = next(iter(result.groups.items()))
         pair = f"{factor} '{groups[0][0]}' with what '{groups[1][0]}' was shown with"
         pair += "" if counts.slices is None else f", {_at(result)} the same {counts.period}s"
-        return f"Next: let the groups meet: show {pair}, for example."
+        return f"Next: connect the groups: show {pair}, for example."
     if counts.adaptive:
-        return "Next: go by the report of the experiment that collected these counts (`rankone experiments`)."
+        return "Next: read the report of the experiment that collected these counts (`rankone experiments`)."
     if result.decided:
-        first = "" if result.best_was_shown else " to some visitors first, as nobody has seen it yet"
+        first = "" if result.best_was_shown else " to some visitors first: they were never shown together"
         return f"Next: show {combination_text(result.best)}{first}."
     open_factors = [factor for factor, able in result.candidates.items() if len(able) > 1]
-    return f"Next: more visitors are needed to settle {listed(open_factors)}.{_visitors(result)}"
+    return f"Next: more visitors to settle {listed(open_factors)}.{_visitors(result)}"
 
 
 def _visitors(result: Analysis) -> str:
     """Say about how many visitors that takes, if what was fitted were true."""
     said = ""
     if math.isfinite(result.needed) and result.needed > _TIMES * result.counts.shown.sum():
-        said = f" The best ones are so close that it would take more than {_TIMES} times as many as there were."
+        said = f" The best are so close that this takes more than {_TIMES} times the visitors so far."
     elif math.isfinite(result.needed):
-        count = count_text(max(result.needed, 10.0))
-        said = f" If the fitted rates are the true ones, about {count} more, split as before, will do that more often "
-        said += "than not."
+        said = f" If these differences are real: about {count_text(max(result.needed, 10.0))} more, split as before."
     if len(result.counts.factors) >= 2:
-        said += " Or go live: `rankone create` shows the better ones more and more and says when it is sure"
-        said += ", and `rankone plan` says beforehand how many visitors that takes."
+        said += " A live experiment needs fewer: see `rankone plan`."
     return said
 
 
@@ -237,9 +244,8 @@ def assumes(result: Analysis) -> str:
     elif not result.counts.adaptive:
         add = " Add a date column if click rates or shares moved."
     needed = [split, "each visitor counted once"]
-    if len(result.counts.factors) > 1:
-        doubt = " (which is doubtful; the rate of the best as observed does not need it)" if result.doubtful else ""
-        needed.append(f"effects that multiply{doubt}")
+    if len(result.counts.factors) > 1 and not result.doubtful:  # single combinations are compared then
+        needed.append("effects that multiply")
     return f"Assumes: {'; '.join(needed)}.{add}"
 
 
@@ -253,15 +259,11 @@ def _at(result: Analysis) -> str:
 
 def _conditions(result: Analysis) -> list[str]:
     """Say how sure the statements are, and what they allow for."""
-    sure = percent(result.confidence)
-    together = (
-        f"All statements on which levels are the best hold together with {sure} confidence. Each interval holds with "
-        f"{sure} confidence and is corrected for picking the winner."
-    )
-    return [
-        *([together] if result.proves and max(result.counts.sizes) > 1 else []),
-        *_scatter(result),
-    ]
+    sure = f"{percent(result.confidence)} confidence"
+    together = f"The statements on which levels are best hold together with {sure}. "
+    each = f"Each interval holds with {sure} and is corrected for picking the winner."
+    proven = result.proves and max(result.counts.sizes) > 1 and not result.doubtful
+    return [*([together + each] if proven else []), *_scatter(result)]
 
 
 def _scatter(result: Analysis) -> list[str]:
@@ -280,6 +282,16 @@ def _scatter(result: Analysis) -> list[str]:
     return [*said, alone] if moved else said
 
 
+def main_table(result: Analysis) -> pl.DataFrame:
+    """Return the table under the headline: levels, or combinations where these interact."""
+    if not result.doubtful:
+        return level_columns(result)
+    table = result.combinations.sort("rate", descending=True, maintain_order=True).head(_MOST_ROWS)
+    rate = pl.col("rate").map_elements(percent, pl.String)
+    expected = pl.col("fitted").map_elements(percent, pl.String).alias("without interaction")
+    return table.select(*result.counts.factors, "shown", "clicked", rate, expected)
+
+
 def level_columns(result: Analysis) -> pl.DataFrame:
     """Return the table of levels for people."""
     names = ["factor", "level", "shown", "clicked"]
@@ -292,6 +304,22 @@ def level_columns(result: Analysis) -> pl.DataFrame:
 
 def _effects(levels: pl.DataFrame, prefix: str, to: str) -> pl.Series:
     """Return each level against the best one or the control, in words."""
-    ends = levels.select(f"{prefix}{name}" for name in ("ratio", "low", "high")).iter_rows()
-    said = [f"the {to}" if own == (1.0, 1.0, 1.0) else effect_text(*own) for own in ends]
+    rows = levels.select("clicked", *(f"{prefix}{name}" for name in ("ratio", "low", "high"))).iter_rows()
+    said = [_effect(clicks, own, to) for clicks, *own in rows]
     return pl.Series(f"against the {to}", said, pl.String)
+
+
+def _effect(clicks: int, own: list[float], to: str) -> str:
+    """Write an effect; "not enough data" where few clicks leave open which of the two is better."""
+    ratio, low, high = own
+    if ratio == low == high == 1.0:
+        return f"the {to}"
+    if clicks < FEW_CLICKS and low < 1.0 <= high:
+        return FEW
+    return f"ahead, at worst {signed_percent(low)}" if ratio == 1.0 and to == "best" else effect_text(*own)
+
+
+def _few(names: list[str]) -> list[str]:
+    return (
+        quoted(names) if len(names) <= _FEW_NAMES else [*quoted(names[:_FEW_NAMES]), f"{len(names) - _FEW_NAMES} more"]
+    )

@@ -1,16 +1,16 @@
 """A picture that saves itself: PNG, SVG and PDF for print, HTML that is interactive and works offline."""
 
+from __future__ import annotations
+
 import math
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import altair as alt
-import polars as pl
-
 from rankone.charts.bundle import LICENCE
 from rankone.errors import InputError
+from rankone.lazy import alt, pl
 from rankone.writing import write_file
 
 _SHARP = 2.0  # pixels of a screen that shows fine lines, for one of the picture

@@ -56,11 +56,12 @@ class PlainGroup(_PlainTypes, TyperGroup):
 
 
 class Command(NamedTuple):
-    """A command: what it runs, an example of what follows its name, and the help of the group it is in."""
+    """A command: what it runs, an example of what follows its name, the help of its group, another spelling."""
 
     run: Callable[..., Any]
     example: str
     group: str
+    also: str = ""
 
     @property
     def topic(self) -> str:
@@ -72,24 +73,26 @@ class Command(NamedTuple):
         """Become a command of an application."""
         example = f"Example: rankone {name} {self.example}".rstrip()
         panel = None if self.group else self.topic
-        register = app.command(name.rpartition(" ")[2], cls=PlainCommand, epilog=example, rich_help_panel=panel)
-        register(self.run)
+        for spelling in filter(None, (name.rpartition(" ")[2], self.also)):
+            hidden = spelling == self.also
+            app.command(spelling, cls=PlainCommand, epilog=example, rich_help_panel=panel, hidden=hidden)(self.run)
 
 
 COMMANDS: Registry[Command] = Registry("command", "commands", __package__)
 
 
-def command(name: str, example: str = "", group: str = "") -> Callable[[Function], Function]:
+def command(name: str, example: str = "", group: str = "", also: str = "") -> Callable[[Function], Function]:
     """Decorator: the function becomes ``rankone NAME``. Its docstring is the help, its parameters are the options.
 
     Args:
         name: one word, or two: the first is a group then.
         example: what may follow the name; shown at the end of the help.
         group: what the commands of the group are about.
+        also: another spelling, which ``--help`` does not list.
     """
 
     def register(function: Function) -> Function:
-        COMMANDS.add(name, Command(function, example, group), origin=function)
+        COMMANDS.add(name, Command(function, example, group, also), origin=function)
         return function
 
     return register

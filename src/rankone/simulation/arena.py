@@ -16,11 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import polars as pl
-
 from rankone.charts.chart import Chart
 from rankone.errors import InputError
 from rankone.kernels.decision import DecisionKind, Shape, same_kind
+from rankone.lazy import pl
 from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy, known_policies
 from rankone.problems import Problem, as_problem, load_problems
@@ -63,7 +62,6 @@ _FIELDS = {
     "visitors": Field(VISITOR_PROBLEMS, "combination", (2, 2), "logit-ts"),
 }
 _MODEL_HORIZON = 100_000
-_GEOMETRIC_MEAN = pl.col("mean_ratio").log().mean().exp()
 _QUICK_SHARE = 10  # a quick arena plays a tenth of each horizon
 # Without regret there is nothing to compare; comb-cascade wants lists of which every item is good, and segmented-uts
 # visitors who can be told apart.
@@ -122,7 +120,7 @@ class Arena(Shown):
         """Return a row per policy, best first: geometric means over problems, and the worst cases."""
         worst = pl.col("mean_ratio").arg_max()
         columns = {
-            "against_mean": _GEOMETRIC_MEAN,
+            "against_mean": _mean_ratio(),
             "against_worst": pl.col("mean_ratio").max(),
             "worst_problem": pl.col("problem").get(worst),
             "against_trap_p99": pl.col("p99_ratio").filter(pl.col("trap")).max(),
@@ -145,7 +143,7 @@ class Arena(Shown):
         ranks = [
             pl.col(name).replace_strict({each: i for i, each in enumerate(order)}) for name, order in orders.items()
         ]
-        return both.agg(against_mean=_GEOMETRIC_MEAN, lost=pl.col("lost").max()).sort(*ranks)
+        return both.agg(against_mean=_mean_ratio(), lost=pl.col("lost").max()).sort(*ranks)
 
     def chart(self) -> Chart:
         """Return the heat map: problems down, policies across (best first), multiples of the lower bound.
@@ -265,6 +263,11 @@ def arena(
         **dict.fromkeys(chosen, True),
     }
     return Arena(pl.concat(tables), against, settings)
+
+
+def _mean_ratio() -> pl.Expr:
+    """Return the geometric mean."""
+    return pl.col("mean_ratio").log().mean().exp()
 
 
 def _rows(summary: pl.DataFrame, entry: ArenaProblem, world: Problem, horizon: int) -> pl.DataFrame:

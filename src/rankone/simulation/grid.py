@@ -1,14 +1,15 @@
 """Grids: texts with ``{names}`` in them, filled in with every combination of the names' values."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 
-import polars as pl
-
 from rankone.errors import InputError
+from rankone.lazy import pl
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, as_problem
 from rankone.simulation.feedback import IMMEDIATE, Feedback, as_feedback

@@ -1,8 +1,10 @@
-"""Which policy suits what. The rules come from measurements: `docs/which-policy.md` has the tables behind each line."""
+"""Which policy suits what. The rules come from measurements: `docs/measured.md` has the tables behind each line."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rankone.clicks.models.base import ClickModel
 from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy
@@ -10,6 +12,9 @@ from rankone.policies.engines.insurance import MOST_INSURED
 from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.specs import as_whole_number, one_of
 from rankone.wording.numbers import percent
+
+if TYPE_CHECKING:
+    from rankone.clicks.models.base import ClickModel
 
 #: Where the arena has shown it. With 100 displays an item all Thompson samplers still try everything.
 _ENOUGH = "where every item can be shown 600 times or more"
@@ -50,7 +55,7 @@ _FOR_LISTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
 _UNTIL = {"cascade": "first", "dcm": "last", "pbm": "all", "unknown": "all"}
 
 
-# Figures of the table in docs/which-policy.md, against which a test holds them: the regret of uts as a share of
+# Figures of the table in docs/measured.md, against which a test holds them: the regret of uts as a share of
 # rank1elim-kl's, and what late outcomes add to thompson's.
 LATE_SHARE, BATCHES_SHARE, THOMPSON_LATE = 0.15, 0.44, 0.09
 # Policies a newcomer should see beside the recommended one: the paper's algorithm and the usual baseline.
@@ -115,11 +120,13 @@ def recommend(
     ('cascade-logit-ts', 'logit-ts')
     """
     horizon = None if horizon is None else as_whole_number("horizon", horizon)
-    if model is not None and not isinstance(model, ClickModel):
-        raise InputError("a click model", type(model).__name__, "fit one, such as rankone.clicks.PBM().fit(counts)")
     if features is not None:
         return _for_features(features, feedback_model, guarantee, horizon, changes or stages_only)
     if model is not None:
+        from rankone.clicks.models.base import ClickModel
+
+        if not isinstance(model, ClickModel):
+            raise InputError("a click model", type(model).__name__, "fit one, such as rankone.clicks.PBM().fit(counts)")
         advice = _for_lists(model.read_as if feedback_model is None else feedback_model, guarantee, horizon)
         known = model.list_problem(model.cells_.queries[0]).known() if model.has_world else {}
         why = f"{advice.why}; to show one item at one position, `recommend()` has a policy for pairs"

@@ -8,10 +8,9 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from rankone.charts.chart import Chart
 from rankone.errors import InputError
+from rankone.lazy import pl
 from rankone.notebook import Shown
 from rankone.numerics.power_law import fit_power_law
 from rankone.policies import Policy

@@ -23,6 +23,22 @@ def percent(share: float | None, figures: int = 3) -> str:
     return f"{text.rstrip('0').rstrip('.') if decimals else text}%"
 
 
+def rate_text(value: float, low: float, high: float, interval: bool = True) -> str:
+    """Write a rate with its interval, or alone, with the decimals that the interval deserves.
+
+    >>> rate_text(0.0487, 0.0412, 0.0552), rate_text(0.0487, 0.0412, 0.0552, interval=False)
+    ('4.9% (4.1% to 5.5%)', '4.9%')
+    >>> rate_text(0.5, 0.0126, 0.9874), rate_text(0.01234, 0.01201, 0.01267)
+    ('50% (1% to 99%)', '1.23% (1.20% to 1.27%)')
+    """
+    width = 100.0 * (high - low)
+    if not math.isfinite(width):
+        return percent(value)
+    decimals = 2 if width <= 0.0 else max(0, -math.floor(math.log10(width / 3.0)))
+    ends = [f"{100.0 * each:.{decimals}f}%" for each in (value, low, high)]
+    return f"{ends[0]} ({ends[1]} to {ends[2]})" if interval else ends[0]
+
+
 def rounded(value: float) -> float:
     """Return a number of visitors, clicks or days to two figures, which is what some dozens of rehearsals can tell.
 

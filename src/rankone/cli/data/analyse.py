@@ -12,7 +12,7 @@ from rankone.cli._tables import print_json
 from rankone.errors import InputError
 
 
-@command("analyse", example="ab.csv --out answer.html")
+@command("analyse", example="ab.csv --out answer.html", also="analyze")
 @with_options(TABLE)
 def analyse(
     source: list[str] = typer.Argument(

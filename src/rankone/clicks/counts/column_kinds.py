@@ -27,18 +27,20 @@ PEOPLE = _set("""
 #: Words for what one visitor may see many times, and what ad platforms hand out as they like.
 IMPRESSIONS = _set("""
     impressions, impr, views, pageviews, displays, impressionen, einblendungen, aufrufe, affichages, vues,
-    impresiones, vistas, impressioni, visualizzazioni, vertoningen, weergaven""")
+    impresiones, vistas, visualizaciones, impressioni, visualizzazioni, vertoningen, weergaven, impressões,
+    visualizações, ansichten, seitenaufrufe, ausspielungen, auslieferungen""")
 #: Usual names of columns, the more usual one first.
 SHOWN = entries("""
     shown, impressions, views, n, outcomes, trials, visitors, visits, sessions, users, exposures, sent, delivered,
     pulls, total, shows, displays, impr, pageviews, page views, recipients, angezeigt, gezeigt, gesendet,
-    zugestellt, besuche, sitzungen, visites, envoyés, visitas, sesiones, enviados, visite, sessioni, bezoeken,
-    sessies""") + tuple(sorted(PEOPLE | IMPRESSIONS))
+    zugestellt, besuche, sitzungen, zustellungen, visites, envoyés, envois, pages vues, visitas, sesiones, enviados,
+    envíos, mostrado, affiché, visite, sessioni, bezoeken, sessies""") + tuple(sorted(PEOPLE | IMPRESSIONS))
 CLICKED = entries("""
     clicked, clicks, click, conversions, converted, conversion, successes, success, k, hits, opens, opened, orders,
     signups, purchases, reward, outcome, key events, transactions, subscriptions, registrations, leads, klicks,
     geklickt, konversionen, bestellungen, käufe, anmeldungen, öffnungen, clics, clic, commandes, achats,
-    inscriptions, conversiones, pedidos, compras, conversioni, ordini, acquisti, klikken, kliks, conversies,
+    inscriptions, ventes, cliqué, ouvertures, cliques, ventas, aperturas, suscripciones, verkäufe, abschlüsse,
+    conversiones, pedidos, compras, conversioni, ordini, acquisti, klikken, kliks, conversies,
     bestellingen, aankopen, results, ergebnisse""")
 _VAGUE = {"results", "ergebnisse"}  # clicks only where nothing else is
 _BESIDE_COUNTS = _set("""
@@ -55,7 +57,7 @@ PERIODS = {
     "year": {"year", "jahr"},
     "slice": {"slice", "period", "zeitraum"},
 }
-_BESIDE_WHEN = {"of", "the", "starting", "start", "starts", "beginning", "commencing", "ending", "end", "ends"}
+_BESIDE_WHEN = {"of", "the", "starting", "start", "starts", "beginning", "commencing", "ending", "end", "ends", "test"}
 GOALS = {"metric", "goal", "kpi"}  # each of which has the same visitors
 GROUP = {"query", "test", "experiment", *GOALS}  # what makes several tables of one
 _AUDIENCE = ({"campaign"}, {"adset"}, {"adgroup"}, {"ad", "set"}, {"ad", "group"}, {"kampagne"}, {"anzeigengruppe"})
@@ -78,6 +80,7 @@ _AMOUNT = _set("""
     ms, bounces, likes, shares, comments, quantity, score, weight, reach, frequency, rate, ctr, cvr, cpc, cpm, cpa,
     roas, percent, improvement, uplift, lift, significance, confidence, kosten, umsatz, ausgaben, reichweite,
     klickrate, taux, coût""")
+_RESULT = {"winner", "winning", "significant", "gewinner", "gagnant", "ganador"}
 
 
 class Kind(NamedTuple):
@@ -116,6 +119,8 @@ def kind_of(column: pl.Series) -> Kind:
         return Kind("visitor", "it describes visitors, not what was shown")
     if words & _AMOUNT and whole_numbers(column) is not None:
         return Kind("other", "an amount")
+    if words & _RESULT and is_outcome(column):
+        return Kind("other", "a result, not a variant")
     audience = any(telling <= words <= telling | {"name", "id", "title"} for telling in _AUDIENCE)
     return Kind("audience" if audience else "levels")
 

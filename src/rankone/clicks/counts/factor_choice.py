@@ -17,10 +17,10 @@ from rankone.wording.lists import listed
 MOST_LEVELS = 200  # of a factor that nobody named
 _SOME_LEVELS = 20  # up to which a column is not suspected for their number
 _LEAST_ROWS = 10  # impressions of a level, on average: of what comes more seldom little can be said
-_SELDOM = "it looks like a metric, not like a variant: whole numbers that hardly come twice"
-_CONSTANT = "it has one value only"
+_SELDOM = "this looks like a metric, not a variant"
+_CONSTANT = "it has only one value"
 _AUDIENCE = "it says to whom something was shown, not what was shown"
-_RUNNING = "every row has another value, as numbers of rows have"
+_RUNNING = "it numbers the rows"
 _NUMBERED = re.compile(r"\D*\d+|[0-9a-f]{8}[0-9a-f-]{8,}", re.IGNORECASE)  # "row 12", or a long hexadecimal number
 
 
@@ -35,6 +35,8 @@ def choose_factors(
     """
     left = {name: why for name, kind in kinds.items() if (why := kind.why or _no_factor(table[name], single))}
     chosen = [name for name in kinds if name not in left]
+    if one_table:
+        _refuse_tests(table, kinds)
     _refuse_groups(table, chosen, one_table)
     if any(table[name].n_unique() > 1 for name in chosen):
         left |= {name: _CONSTANT for name in chosen if table[name].n_unique() == 1}
@@ -62,9 +64,9 @@ def _no_factor(column: pl.Series, single: bool) -> str:
     distinct, rows = column.n_unique(), len(column)
     number = whole_numbers(column.unique()) is not None
     if single and distinct > _SOME_LEVELS and rows < _LEAST_ROWS * distinct:
-        return f"{distinct:,} different values in {rows:,} rows are more like ids than like levels"
+        return f"{distinct:,} different values in {rows:,} rows look like ids, not variants"
     if number and not set(words_of(column.name)) & PLACE and single and distinct > _SOME_LEVELS:
-        return f"{distinct} different numbers are more like an amount than like levels"
+        return f"{distinct} different numbers look like a metric, not a variant"
     if number and not single and rows >= 4 and distinct > rows / 2 and not _is_numbering(column):
         return _SELDOM
     if distinct > MOST_LEVELS:
@@ -81,6 +83,15 @@ def _is_numbering(column: pl.Series) -> bool:
     return known[0] in (0.0, 1.0) and known[-1] - known[0] + 1.0 == len(known)
 
 
+def _refuse_tests(table: pl.DataFrame, kinds: Mapping[str, Kind]) -> None:
+    """Ask for one test where a column numbers several."""
+    for name in kinds:
+        words = set(words_of(name))
+        if words & {"test", "experiment"} and words & NUMBER_OF and (tests := table[name].n_unique()) > 1:
+            do = "keep the rows of one test, or name the factors: factors=['headline']"
+            raise InputError(f"This table holds {tests:,} tests:", f"column '{name}'", do)
+
+
 def _refuse_groups(table: pl.DataFrame, chosen: Sequence[str], one_table: bool) -> None:
     """Ask for one table where the rows are those of several."""
     words = {name: set(words_of(name)) for name in chosen if table[name].n_unique() > 1}
@@ -89,15 +100,15 @@ def _refuse_groups(table: pl.DataFrame, chosen: Sequence[str], one_table: bool) 
     if goals and (len(chosen) > 1 or not one_table):
         known = table[goals[0]].unique(maintain_order=True)
         some = ", ".join(map(str, known.head(3))) + (", ..." if len(known) > 3 else "")
-        got = f"{len(known)} in column '{goals[0]}' ({some})"
-        raise InputError("one goal, as visitors would be counted once for each", got, "keep the rows of one goal")
-    if one_table and groups and len(chosen) > 1:
-        some = ", ".join(map(str, table[groups[0]].unique(maintain_order=True).head(3)))
+        got = f"column '{goals[0]}' ({some})"
         raise InputError(
-            f"one table of counts, or its factors by name (factors=[...]), beside a column '{groups[0]}'",
-            f"{table[groups[0]].n_unique():,} of them ({some}, ...)",
-            f"pass the rows of one {groups[0]}, or name the factors",
+            f"This table holds {len(known)} goals:", got, "keep the rows of one, as all have the same visitors"
         )
+    if one_table and groups and len(chosen) > 1:
+        known = table[groups[0]].unique(maintain_order=True)
+        got = f"column '{groups[0]}' ({', '.join(map(str, known.head(3)))}, ...)"
+        do = f"keep the rows of one {groups[0]}, or name the factors: factors=['headline']"
+        raise InputError(f"This table holds several tables ({len(known):,}):", got, do)
 
 
 def _is_running(table: pl.DataFrame, name: str, chosen: Sequence[str]) -> bool:
@@ -131,7 +142,7 @@ def _confounded(table: pl.DataFrame, told: str, chosen: Sequence[str]) -> str:
     for other in chosen:
         pairs = table.select(told, other).n_unique()
         if pairs == table[other].n_unique() == table[told].n_unique():
-            return f"it changes together with '{other}', so what is said of '{other}' may be due to either"
+            return f"it changes together with '{other}', so the effect of '{other}' may be due to either"
         if pairs == table[other].n_unique():
-            return f"each '{other}' comes with one '{told}' only, so what is said of '{other}' may be due to either"
-    return f"{listed(chosen)} together tell it already"
+            return f"each '{other}' has only one '{told}', so the effect of '{other}' may be due to either"
+    return f"{listed(chosen)} determine it"

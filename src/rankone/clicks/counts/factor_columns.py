@@ -17,9 +17,7 @@ from rankone.clicks.counts.factor_choice import choose_factors
 from rankone.errors import InputError
 from rankone.specs import did_you_mean
 
-_OTHERWISE = (
-    "To read it otherwise name every factor (--factor, in Python factors=[...]), the counts with --shown and --clicked."
-)
+_OTHERWISE = "To change this: --factor for each factor (in Python factors=[...]), --shown and --clicked for the counts."
 
 
 class FactorColumns(NamedTuple):
@@ -41,7 +39,7 @@ class FactorColumns(NamedTuple):
         shown = "one row per impression" if self.shown is None else self.shown
         return (
             f"Factors: {', '.join(self.factors)}; shown: {shown}; clicked: {self.clicked}; "
-            f"slice: {'none' if self.slice is None else self.slice}{', by day' if self.by_day else ''}."
+            f"date: {'none' if self.slice is None else self.slice}{', by day' if self.by_day else ''}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,13 +59,13 @@ def find_factor_columns(
     >>> levels = {"headline": ["A", "A", "B", "B"], "image": [1, 2, 1, 2]}
     >>> table = pl.DataFrame(levels | {"Views": [90, 80, 95, 90], "signups": [3, 4, 5, 3]})
     >>> find_factor_columns(table).sentence
-    'Factors: headline, image; shown: Views; clicked: signups; slice: none.'
+    'Factors: headline, image; shown: Views; clicked: signups; date: none.'
     """
     named = [*factors, *(name for name in (shown, clicked, slice) if name is not None)]
     exact = {name: _named(table, name) for name in named}
     twice = [name for name in exact if list(exact.values()).count(exact[name]) > 1 or named.count(name) > 1]
     if twice:
-        raise InputError("each column for one thing", f"'{twice[0]}' twice", "name another column, or leave one out")
+        raise InputError("A column was named twice:", twice[0], "name another column, or leave one out")
     kinds = {name: kind_of(table[name]) for name in table.columns if name not in exact.values()}
     shown, clicked = _counts(table, kinds, exact.get(shown or ""), exact.get(clicked or ""))
     when = exact[slice] if slice is not None else _slice(table, kinds)
@@ -87,13 +85,13 @@ def find_factor_columns(
     if not picked:
         left = ({} if when is None else {when: "it says when, not what was shown"}) | left
         whys = "; ".join(f"'{name}': {why}" for name, why in left.items())
-        got = f"{_there(table)} ({whys})" if whys else _there(table)
         able = next(iter(left), "headline")
-        raise InputError("at least one column of levels", got, f"name it: factors=['{able}'], for example")
+        do = f"name it: factors=['{able}'], for example"
+        raise InputError("No column holds variants:", whys or _there(table), do)
     notes = [] if slice is not None or when is None else _unusual_times(table[when])
     for name, why in left.items():
-        average = ", so the answer is an average over the visitors there were" if name in visitor else ""
-        notes.append(f"The column '{name}' was left out: {why}{average}.")
+        average = ", and the answer is an average over visitors" if name in visitor else ""
+        notes.append(f"Not used: '{name}' ({why}{average}).")
     if left:
         notes.append(_OTHERWISE)
     return FactorColumns(tuple(picked), shown, clicked, when, tuple(notes), (), by_day, visitor, who)
@@ -107,18 +105,17 @@ def _counts(
     free = [name for name, kind in kinds.items() if kind.what == "levels"]
     if clicked is None:
         clicked = nearest([name for name, kind in kinds.items() if kind.what == "clicked"], CLICKED)
-        clicked = clicked or _clicks_by_contents(table, free, shown)
+        clicked = clicked or clicks_by_contents(table, free, shown)
     if clicked is None:
         if (unread := nearest(list(kinds), CLICKED)) is not None:
             some = ", ".join(f"'{text}'" for text in table[unread].head(3))
-            raise InputError(f"numbers in column '{unread}'", some, "keep one table in the file, or name clicked='...'")
-        expected = f"such as {', '.join(CLICKED[:4])}; or one of 0 and 1, with one row per impression"
-        raise InputError(f"a column of clicks ({expected})", _there(table), "name it: clicked='...'")
+            do = "keep one table in the file, or name clicked='...'"
+            raise InputError(f"Column '{unread}' does not hold numbers:", some, do)
+        raise InputError("No column holds clicks:", _there(table), "name it: clicked='...'")
     if shown is None and not is_outcome(table[clicked]):
         shown = _only_counts(table, free, clicked, operator.ge)
         if shown is None:
-            expected = f"a column of impressions (such as {', '.join(SHOWN[:4])}), as '{clicked}' holds counts"
-            raise InputError(expected, _there(table), "name it: shown='...'")
+            raise InputError("No column holds impressions:", _there(table), "name it: shown='...'")
     return shown, clicked
 
 
@@ -142,14 +139,12 @@ def _unusual_times(column: pl.Series) -> list[str]:
     times = column.unique(maintain_order=True)
     if days_of(times) is not None or whole_numbers(times) is not None:
         return []
-    what = (
-        f"The column '{column.name}' ({', '.join(map(str, times.head(3)))}, ...) was taken for when a row was counted"
-    )
-    return [f"{what}, not for a factor. If it is a factor, name every factor (--factor, in Python factors=[...])."]
+    some = f"Column '{column.name}' ({', '.join(map(str, times.head(3)))}, ...) was read as a date."
+    return [f"{some} If it is a factor, name every factor (--factor, in Python factors=[...])."]
 
 
 def _there(table: pl.DataFrame) -> str:
-    return f"the columns {', '.join(table.columns)}" if table.columns else "no columns"
+    return f"there are {', '.join(table.columns)}" if table.columns else "there are no columns"
 
 
 def _named(table: pl.DataFrame, name: str) -> str:
@@ -158,12 +153,11 @@ def _named(table: pl.DataFrame, name: str) -> str:
         return name
     alike = [column for column in table.columns if column.strip().casefold() == name.strip().casefold()]
     if len(alike) != 1:
-        do = did_you_mean(name, table.columns, "name one of them")
-        raise InputError(f"a column '{name}'", _there(table), do)
+        raise InputError(f"No column '{name}':", _there(table), did_you_mean(name, table.columns, "name one of them"))
     return alike[0]
 
 
-def _clicks_by_contents(table: pl.DataFrame, free: Sequence[str], shown: str | None) -> str | None:
+def clicks_by_contents(table: pl.DataFrame, free: Sequence[str], shown: str | None) -> str | None:
     """Return the one column that can only be the clicks."""
     if shown is None:
         outcomes = [name for name in free if is_outcome(table[name]) and table[name].n_unique() == 2]

@@ -13,6 +13,7 @@ from rankone.clicks.counts.factor_columns import FactorColumns, find_factor_colu
 from rankone.clicks.counts.factor_rows import check_rows, countable_rows, level_names, read_rows, total_words
 from rankone.clicks.counts.frames import ONLY_QUERY, known_frame, to_polars
 from rankone.clicks.counts.table_files import header_of
+from rankone.clicks.counts.table_shapes import with_clicks
 from rankone.errors import InputError
 from rankone.notebook import index_names
 from rankone.numerics.arrays import Ints
@@ -200,6 +201,8 @@ def _of_frame(
     if adaptive:
         table, notes = _of_export(table, exported)
         factors, shown, clicked, slice, every = exported, None, "clicked", None, True
+    elif clicked is None and shown is None and not every:
+        table, notes = with_clicks(table)
     totals = total_words(table)
     found = find_factor_columns(table.filter(totals.is_null()), factors, shown, clicked, slice)
     rows, told = (read_rows(table, found), ()) if every else countable_rows(table, found, totals, all_rows)

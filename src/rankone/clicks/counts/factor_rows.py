@@ -73,8 +73,8 @@ def read_rows(table: pl.DataFrame, found: FactorColumns) -> pl.DataFrame:
     """Return levels as texts ("factor 0", ...), clicks and impressions as numbers, and when a row was counted."""
     for column in (found.shown, found.clicked):
         if column is not None and (unclear := unclear_number(table[column])) is not None:
-            got = f"'{unclear}', which may be {unclear.partition('.')[0]} or {unclear.replace('.', ',')}"
-            raise InputError(f"whole numbers in column '{column}'", got, "write them without points")
+            either = f"'{unclear}' may be {unclear.partition('.')[0]} or {unclear.replace('.', ',')}"
+            raise InputError(f"Column '{column}' is unclear:", either, "write whole numbers without points")
     levels = [
         expression.str.strip_chars().fill_null("").alias(name)
         for name, expression in zip(level_names(found), as_names(table.schema, found.factors), strict=True)
@@ -185,18 +185,15 @@ def check_rows(rows: pl.DataFrame, table: pl.DataFrame, found: FactorColumns) ->
 
     for index, name in enumerate(found.factors):
         if (wrong := first(rows[f"factor {index}"] == "")) is not None:
-            raise InputError(f"a level in column '{name}' of every row", f"none in row {wrong}", "fill it in")
+            raise InputError(f"Row {wrong}: '{name}' is empty.", "", "fill it in")
     for what, column in (("shown", found.shown), ("clicked", found.clicked)):
         wrong = first(~((rows[what] >= 0.0) & (rows[what] == rows[what].floor())).fill_null(False))
         if wrong is not None and column is not None:
-            got = f"'{table[column][wrong - 1]}' in row {wrong}"
-            raise InputError(f"whole numbers from 0 in column '{column}'", got, "correct it, or name another column")
+            cell = table[column][wrong - 1]
+            is_no = "is empty" if cell is None else f"is no whole number from 0: {cell}"
+            raise InputError(f"Row {wrong}: '{column}' {is_no}.", "", "correct it, or name another column")
     if (wrong := first(rows["clicked"] > rows["shown"])) is not None:
         counts = rows.filter(pl.col("row") == wrong).row(0, named=True)
-        got = f"{counts['clicked']:g} of {counts['shown']:g} in row {wrong}"
-        do = (
-            "check which column is which"
-            if found.shown
-            else f"name the column of impressions: shown='...' ({found.clicked} holds counts)"
-        )
-        raise InputError("at most as many clicks as impressions", got, do)
+        more = f"Row {wrong}: more clicks ({counts['clicked']:g}) than impressions ({counts['shown']:g})."
+        do = "check which column is which" if found.shown else "name the column of impressions: shown='...'"
+        raise InputError(more, "", do)

@@ -1,4 +1,4 @@
-"""A file of counts or of impressions as a table: CSV (any usual separator), TSV, Parquet, JSON lines; plain or gzip."""
+"""A file of counts or of impressions as a table: CSV (any usual separator), TSV, Parquet, JSON lines, a workbook."""
 
 import codecs
 import csv
@@ -6,6 +6,8 @@ import io
 import itertools
 import os
 import re
+import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -13,14 +15,18 @@ import polars as pl
 
 from rankone.clicks.logs.delimited import guessed_separator
 from rankone.clicks.logs.source import PARQUET, Source, find_files
-from rankone.errors import InputError
+from rankone.errors import InputError, MissingExtra
+from rankone.wording.lists import some_of
 
-_ZIP = b"PK\x03\x04"
-_ENDINGS = "a .csv, .tsv, .parquet or .jsonl file with a header"
+_WORKBOOK = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # .xlsx and .ods, and the older .xls
+_ENDINGS = "use a .csv, .tsv, .xlsx, .parquet or .jsonl file with a header"
+_STANDARD_INPUT = "-"
 
 
 def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
-    """Read a table; the columns of a text file are texts, so that a level 01 stays 01.
+    """Read a table from a file, or from standard input (``-``); of a workbook the first sheet.
+
+    Columns of a text file or a workbook are texts, so that a level 01 stays 01.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "ab.csv")
@@ -28,21 +34,26 @@ def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
     >>> read_table(file).rows()
     [('A', '10', '3')]
     """
+    if os.fspath(path) == _STANDARD_INPUT:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "standard input")
+            file.write_bytes(sys.stdin.buffer.read())
+            return read_table(file)
     files = find_files(os.fspath(path))
     if len(files) > 1:
-        raise InputError("one file", f"{len(files)} of them", "put their rows into one file")
+        raise InputError("These are several files:", some_of([file.name for file in files]), "put their rows into one")
     file = files[0]
     head = Source(file).head()
     if not head.strip():
-        raise InputError(f"a table in {file.name}", "an empty file", f"name {_ENDINGS}")
+        raise InputError("The file is empty:", file.name, _ENDINGS)
     try:
         table = _read(file, head)
     except (OSError, csv.Error, pl.exceptions.PolarsError) as error:
         got = str(error).partition("\n")[0]
-        raise InputError(f"a table in {file.name}", got, f"name {_ENDINGS}") from None
+        raise InputError(f"Cannot read {file.name} as a table:", got, _ENDINGS) from None
     table = table.rename({name: name.strip() for name in table.columns if name.strip() and name != name.strip()})
     if table.is_empty():
-        raise InputError(f"rows in {file.name}", f"nothing below the header {', '.join(table.columns)}", "count some")
+        raise InputError("The file has a header but no rows.", "", "")
     return table
 
 
@@ -71,13 +82,26 @@ def header_of(path: str | os.PathLike[str]) -> list[str]:
 def _read(file: Path, head: bytes) -> pl.DataFrame:
     if head.startswith(PARQUET):
         return pl.read_parquet(file)
-    if head.startswith(_ZIP):
-        raise InputError(f"a table in {file.name}", "a workbook or an archive", "save its sheet as CSV")
+    if head.startswith(_WORKBOOK):
+        return _first_sheet(file)
     source = Source(file)
     data = source.whole()
     if source.broken:
-        raise InputError(f"a table in {file.name}", source.broken, "copy the file again")
+        raise InputError(f"Cannot read {file.name}:", source.broken, "copy the file again")
     return pl.read_ndjson(data) if head.lstrip().startswith(b"{") else text_frame(data, file.name)
+
+
+def _first_sheet(file: Path) -> pl.DataFrame:
+    """Read a workbook as the text file that a program would export: its header is found in the same way."""
+    try:
+        import fastexcel
+    except ImportError:
+        raise MissingExtra(f"Reading the workbook {file.name} (a CSV file needs nothing)", "excel") from None
+    try:
+        sheet = fastexcel.read_excel(file).load_sheet(0, header_row=None, dtypes="string")
+    except fastexcel.FastExcelError:
+        raise InputError("This is no workbook that can be read:", file.name, "save the sheet as CSV") from None
+    return text_frame(sheet.to_polars().write_csv(include_header=False).encode(), file.name)
 
 
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -96,13 +120,13 @@ def decoded(data: bytes, name: str) -> str:
         if data.startswith(_UTF_16):
             return data.decode("utf-16")
         if b"\0" in data:
-            raise InputError(f"a table in {name}", "neither text nor Parquet", "name a text or Parquet file")
+            raise InputError("This is neither text nor Parquet:", name, _ENDINGS)
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError:
             return data.decode("cp1252")
     except UnicodeDecodeError:
-        raise InputError(f"a table in {name}", "text in an unknown encoding", "save it in UTF-8") from None
+        raise InputError("Unknown encoding:", name, "save it in UTF-8") from None
 
 
 def split_head(text: str) -> tuple[list[str], str, str]:
@@ -160,8 +184,8 @@ def text_frame(data: bytes, name: str) -> pl.DataFrame:
     """
     names, separator, text = split_head(decoded(data, name))
     if 2 * sum(_NUMBER.fullmatch(field) is not None for field in names) >= len(names):
-        do = "put the names of the columns on the first line: headline,image,shown,clicked"
-        raise InputError(f"a header in {name}", f"{', '.join(names)}", do)
+        do = f"put the names of the columns on the first line of {name}: headline,image,shown,clicked"
+        raise InputError("The first line is no header:", ", ".join(names), do)
     try:
         table = pl.read_csv(text.encode(), infer_schema=False, separator=separator)
     except pl.exceptions.ComputeError as error:
@@ -194,5 +218,5 @@ def _too_many(text: str, separator: str, fields: int, name: str) -> InputError:
     for index, row in enumerate(csv.reader(io.StringIO(text), delimiter=separator)):
         if len(row) > fields:
             do = "put fields that hold a separator in quotes, and write 12000 rather than 12,000"
-            return InputError(f"{fields} fields in every row of {name}", f"{len(row)} in row {index}", do)
-    return InputError(f"{fields} fields in every row of {name}", "more", "check its separators")
+            return InputError(f"Row {index} of {name} has {len(row)} fields, the header {fields}.", "", do)
+    return InputError(f"A row of {name} has more than {fields} fields.", "", "check its separators")
