@@ -6,7 +6,7 @@
 `verdicts` write what docs/measured.md shows.
 
 A benchmark is a file ``bench_NAME.py`` with a function ``report() -> str``. The other files help them, but for
-`which_policy`, which measures regret and not speed: ``python -m benchmarks.which_policy`` writes docs/measured.md;
+`which_policy`, which measures regret and not speed: ``python -m benchmarks.which_policy`` writes benchmarks/measured;
 `against`, which compares with another checkout: ``python -m benchmarks.against ../before``; and `image`, which measures
 a container: ``python -m benchmarks.image rankone``.
 """
