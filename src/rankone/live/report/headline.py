@@ -32,7 +32,8 @@ def headline(report: Report) -> str:
     unknown = nothing_known(report)
     if unknown:
         return unknown
-    best, figure, sure = brief_combination(report.best), figure_text(report), _sure(report)
+    best = brief_combination(report.best, 9 if any(goal.steers for goal in report.goals) else 11)
+    figure, sure = figure_text(report), _sure(report)
     if report.shortfalls:
         return f"{best} looks best ({figure}), but outcomes are not reported equally: check your traffic."
     if report.decided and report.doubted:
@@ -42,6 +43,7 @@ def headline(report: Report) -> str:
         return f"{best} is the only combination: {figure}."
     held = [goal.name for goal in report.goals if goal.holds_back]
     if held and 1.0 - report.confidence <= report.error_rate:
+        best = brief_combination(report.best, _SHORT)
         return f"{best} is best ({figure}), but guardrail '{cut_text(held[0], 3)}' does not allow a winner yet."
     if report.good_enough:
         return f"{best} is good enough: {figure}; nothing beats it by more than {percent(report.margin, 2)}. {sure}."
@@ -96,7 +98,8 @@ def _over_next(report: Report) -> str:
         return ""  # all others are beaten, with too few clicks for an interval
     rival = max(rivals, key=lambda each: each.ratio or 0.0)
     ends = (rival.ratio or math.nan, rival.ratio_high or math.inf, rival.ratio_low)
-    return f", {effect_text(*(1.0 / end for end in ends))} over the next {cut_text(factor.name, 2)}"
+    what = factor.name if len(factor.name.split()) < 3 else "level"
+    return f", {effect_text(*(1.0 / end for end in ends))} over the next {what}"
 
 
 def _stopped(report: Report) -> str:
