@@ -6,6 +6,7 @@ import re
 import pytest
 
 from rankone.live import Experiment
+from rankone.live.report.goal_report import GoalReport
 from rankone.live.report.report import Alarm, Report, Shortfall
 
 from .visits import live, visit
@@ -24,6 +25,10 @@ def won():
 def alarm(what: str) -> Alarm:
     facts = {"factor": "image", "first": "a desk", "second": LONG[0], "beside": None, "before": 1.2, "after": 0.7}
     return Alarm(what=what, did="warn", at=0.0, decisions=9, outcomes=9, led={"image": "a desk"}, won=False, **facts)
+
+
+def goal_of(report, steers=False, **more):
+    return GoalReport("revenue of all orders", "amount", 100.0, "more", 60.0, steers, 0.025, report.best, (), **more)
 
 
 def changed(report: Report, **facts: object) -> Report:
@@ -49,7 +54,10 @@ STATES = {
     "resumed": lambda won: changed(won, resumed="it was stopped on another level"),
     "an era": lambda won: changed(won, eras=("started", "image 'a desk' added")),
     "forbidden": lambda won: changed(won, forbidden=(won.best,), decided=False),
-    "rewards": lambda won: changed(won, reward_cap=100.0),
+    "amounts": lambda won: changed(won, goals=(goal_of(won, steers=True),)),
+    "held back": lambda won: changed(
+        won, decided=False, confidence=1.0, goals=(goal_of(won, worse_by=0.1, guardrail="violated", holds_back=True),)
+    ),
     "one combination": lambda won: changed(
         won, factors=tuple(dataclasses.replace(each, levels=each.levels[:1]) for each in won.factors)
     ),

@@ -74,7 +74,7 @@ def figure_text(report: Report) -> str:
     if steers is None:
         texts, unit = [percent(value) for value in values], "clicked"
     else:
-        texts, unit = [f"{value * steers.cap:,.3g}" for value in values], f"'{steers.name}' per visitor"
+        texts, unit = [f"{value * steers.cap:,.3g}" for value in values], "per visitor"
     return f"{texts[0]} {unit}" if len(texts) < 3 else f"{texts[0]} ({texts[1]} to {texts[2]}) {unit}"
 
 
