@@ -83,6 +83,12 @@ TABLE: Options = {
     "dispersion": (float | None, typer.Option(None, help=_DISPERSION_HELP)),
 }
 JSON = typer.Option(False, "--json", help="Print JSON and nothing else.")
+# How much of an answer is printed.
+DEPTHS: Options = {
+    "brief": (bool, typer.Option(False, "--brief", help="Print the headline and what it assumes, nothing else.")),
+    "details": (bool, typer.Option(False, "--details", help="Print assumptions and method too.")),
+    "as_json": (bool, JSON),
+}
 SEED = typer.Option(0, help="Seed of the random numbers.")
 CONFIDENCE = typer.Option(0.95, help="Confidence of the intervals.")
 WORKERS = typer.Option(None, help="Number of processes; default: one per core.")
