@@ -1,14 +1,12 @@
-"""``make bench``: run every benchmark of this folder, write their figures to benchmarks/results.md and to the README.
+"""``make bench``: run every benchmark of this folder, write their figures to benchmarks/results.md.
 
 ``python -m benchmarks engine`` runs one and writes nothing; `alarms` (10 minutes), `coverage` (2), `evaluation` (15),
 `factors` (5), `factors_resume` (20), `headline` (1), `misfit` (1), `model_choice` (10),
 `plans` (10), `segments` (5), `soak` (20), `split` (1) and `verdicts` (20) run only when they are named; `evaluation` and
-`verdicts` write on pages of the documentation.
-In README.md, what stands between ``<!-- bench engine -->`` and ``<!-- end -->`` is replaced by the figures of the
-benchmark `engine`.
+`verdicts` write what docs/measured.md shows.
 
 A benchmark is a file ``bench_NAME.py`` with a function ``report() -> str``. The other files help them, but for
-`which_policy`, which measures regret and not speed: ``python -m benchmarks.which_policy`` writes docs/which-policy.md;
+`which_policy`, which measures regret and not speed: ``python -m benchmarks.which_policy`` writes benchmarks/measured;
 `against`, which compares with another checkout: ``python -m benchmarks.against ../before``; and `image`, which measures
 a container: ``python -m benchmarks.image rankone``.
 """
@@ -19,7 +17,6 @@ import importlib
 import os
 import pkgutil
 import platform
-import re
 import sys
 from pathlib import Path
 
@@ -61,22 +58,6 @@ def main() -> None:
         head = f"# Measured figures\n\nWritten by `make bench` ({machine}). Ratios compare figures of the same run.\n\n"
         text = "\n\n".join(f"## {name}\n\n{figures}" for name, figures in sections.items())
         (HERE / "results.md").write_text(head + text + "\n")
-        readme = HERE.parent / "README.md"
-        readme.write_text(filled(readme.read_text(), sections))
-
-
-def filled(page: str, sections: dict[str, str]) -> str:
-    """Return the page with the figures between its marks.
-
-    >>> filled("<!-- bench engine -->old<!-- end -->", {"engine": "new"})
-    '<!-- bench engine -->\\nnew\\n<!-- end -->'
-    """
-    return re.sub(
-        r"(<!-- bench (\w+) -->).*?(<!-- end -->)",
-        lambda found: f"{found[1]}\n{sections[found[2]]}\n{found[3]}",
-        page,
-        flags=re.DOTALL,
-    )
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 One compiled loop over the kernels of a live experiment, as in `rankone.simulation.plans.rehearsal`, in a world whose table of
 click rates may change while the experiment runs.
 
-``python -m benchmarks alarms`` takes some minutes; docs/when-the-world-changes.md and docs/when-rank-1-is-wrong.md have
+``python -m benchmarks alarms`` takes some minutes; benchmarks/measured/alarms.md has
 its tables.
 """
 

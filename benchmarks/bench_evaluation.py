@@ -1,6 +1,6 @@
 """What would have happened: do estimates find the truth, do intervals hold it, how wide are they, how long do they take?
 
-The figures go into docs/what-would-have-happened.md, the picture into docs/images. About ten minutes.
+The figures go into benchmarks/measured/evaluation.md, the picture into docs/images. About ten minutes.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from rankone.charts.chart import COLOURS, SHAPES, Chart
 from rankone.numerics.seeds import generator
 
 DOCS = Path(__file__).parents[1] / "docs"
+PAGE = Path(__file__).parent / "measured" / "evaluation.md"
 LOGS = 300
 LIVE_LOGS = 200
 MOVING_LOGS, MOVING_SEEDS = 400, 50_000  # other seeds than those the test of movement was tuned on
@@ -268,9 +269,6 @@ def report() -> str:
         "The Open Bandit Pipeline": agreement(),
         "Intervals where click rates moved": moving(),
     }
-    from benchmarks.__main__ import filled
-
-    page = DOCS / "what-would-have-happened.md"
-    figures = {f"evaluation_{number}": text for number, text in enumerate(sections.values())}
-    page.write_text(filled(page.read_text(), figures))
-    return "\n\n".join(f"### {name}\n\n{text}" for name, text in sections.items())
+    text = "\n\n".join(f"### {name}\n\n{figures}" for name, figures in sections.items())
+    PAGE.write_text(f"Written by `python -m benchmarks evaluation`.\n\n{text}\n")
+    return text

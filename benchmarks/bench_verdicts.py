@@ -8,7 +8,7 @@ leads must be the best estimate in its own table and allowed; winners and levels
 
 Then late clicks (`late_clicks`) and the visitors still needed (`forecasts`).
 
-``python -m benchmarks verdicts`` takes some minutes and writes docs/measured.md anew.
+``python -m benchmarks verdicts`` takes some minutes and writes benchmarks/measured/verdicts.md.
 """
 
 from __future__ import annotations
@@ -24,12 +24,10 @@ from loky import get_reusable_executor
 
 import rankone
 from benchmarks import forecasts, late_clicks
-from benchmarks.page_parts import begin, write_between
 from rankone.problems.theory.bounds import characteristic_time
 from rankone.simulation.plans.rehearsal import MOVEMENTS, Rehearsal, simulate_experiment
 
-PAGE = Path(__file__).parents[1] / "docs" / "measured.md"
-BEGIN = begin("benchmarks verdicts")
+PAGE = Path(__file__).parent / "measured" / "verdicts.md"
 WORKERS = 2
 
 EQUAL_RATE, EQUAL_DECISIONS, EQUAL_RUNS = 0.4, 2_000, 400
@@ -129,10 +127,9 @@ def read_live(name: str, seed: int) -> Read:
 def live_reports(names: Iterable[str] = LIVE) -> str:
     """Write the table of what reports of whole experiments said."""
     lines = [
-        f"Whole experiments, a report every 100 visitors, {LIVE_RUNS} runs each: runs in which anything in a report was",
-        "estimated at least 10 % better than what it said leads, or that was forbidden; in which what led in the end has at",
-        "most 0.9 times the clicks of the best; in which there was a winner; a wrong one (one of two that tie is wrong); a",
-        "level out that is in a best pair.",
+        f"A report every 100 visitors, {LIVE_RUNS} runs. Counted are runs with a leader that another level beat by 10 % in",
+        "the same report, or that was forbidden; with a last leader at least 10 % below the best; with a winner; with a",
+        "wrong winner (also one of two equals); with a level of a best pair out.",
         "",
         *_head(["world", "visitors", "leads wrongly", "leads, far behind", "winner", "wrong winner", "wrongly out"]),
     ]
@@ -180,17 +177,17 @@ def equal_levels() -> str:
     found = dict(
         zip(cells, get_reusable_executor(WORKERS).map(wrong_statements, *zip(*cells, strict=True)), strict=True)
     )
+    won = max(winners for winners, _ in found.values())
     lines = [
-        f"All levels equal, {EQUAL_RATE:.0%} clicks before the site moves, {EQUAL_DECISIONS:,} decisions, {EQUAL_RUNS} runs",
-        f"each: runs that declared a winner / that called a level beaten. The promise is 5 %, {EQUAL_RUNS // 20} runs.",
+        f"All levels equal, {EQUAL_RATE:.0%} clicks before the site moves, {EQUAL_DECISIONS:,} visitors, {EQUAL_RUNS} runs",
+        f"each. Runs that called a level beaten; at most {won} runs of a cell declared a winner. Allowed: {EQUAL_RUNS // 20} runs.",
         "",
         *_head(["policy, goal", "size", *MOVEMENTS]),
     ]
     for policy, goal in STATED:
         for shape in SHAPES:
-            counts = [found[policy, goal, shape, site] for site in MOVEMENTS]
-            row = [f"`{policy}`, {goal}", "{} x {}".format(*shape), *(f"{won} / {beaten}" for won, beaten in counts)]
-            lines.append(f"| {' | '.join(row)} |")
+            counts = [str(found[policy, goal, shape, site][1]) for site in MOVEMENTS]
+            lines.append(f"| {' | '.join([f'`{policy}`, {goal}', '{} x {}'.format(*shape), *counts])} |")
     worst = max(max(pair) for pair in found.values())
     lines += ["", f"The most in any of the {len(cells)} cells: {worst} runs of {EQUAL_RUNS}, {worst / EQUAL_RUNS:.1%}."]
     return "\n".join(lines)
@@ -214,32 +211,23 @@ def duration() -> str:
     rehearsed = executor.map(played, *zip(*cells, strict=True))
     alone_lost = dict(zip(PROBLEMS, executor.map(alone, PROBLEMS), strict=True))
     found = dict(zip(cells, rehearsed, strict=True))
-    titles = [
-        "problem",
-        "T* log 20",
-        "policy, goal",
-        "verdict: median",
-        "90 %",
-        "times T* log 20",
-        "lost at the verdict",
-    ]
-    lines = _head([*titles, f"lost at {DECISIONS:,}", "times `uts` alone"])
+    named = [f"`{policy}`, {goal}" for policy, goal in PLAYED]
+    times, lost = _head(["problem", "T* log 20", *named]), _head(["problem", "`uts` alone", *named])
     for name, problem in PROBLEMS.items():
-        bound, least = characteristic_time(problem) * math.log(20.0), float(np.mean(alone_lost[name]))
-        head = [name, f"{bound:,.0f}"]
-        for policy, goal in PLAYED:
-            runs = found[name, policy, goal]
-            median, late = _quantile(runs, 0.5), _quantile(runs, 0.9)
-            times = f"{median / bound:.1f}" if math.isfinite(median) else ""
-            ends = [run.losses[-1] for run in runs]
-            at_verdict = _mean([run.lost for run in runs if run.verdict is not None])
-            figures = [_count(median), _count(late), times, at_verdict, _mean(ends), f"{np.mean(ends) / least:.2f}"]
-            lines.append(f"| {' | '.join([*head, f'`{policy}`, {goal}', *figures])} |")
-            head = ["", ""]
-        lines.append(f"| | | `uts` alone | | | | | {_mean(alone_lost[name])} | 1 |")
+        runs = [found[name, policy, goal] for policy, goal in PLAYED]
+        bound = f"{characteristic_time(problem) * math.log(20.0):,.0f}"
+        until = [_count(_quantile(each, 0.5), _quantile(each, 0.9)) for each in runs]
+        ends = [_mean([run.losses[-1] for run in each]) for each in runs]
+        times.append(f"| {' | '.join([name, bound, *until])} |")
+        lost.append(f"| {' | '.join([name, _mean(alone_lost[name]), *ends])} |")
+    counts = ", ".join(map(str, PLAYED.values()))
+    lines = [
+        f"Visitors until the verdict, median; 90 % ({counts} runs; none: too few had a verdict within {DECISIONS:,}):",
+        *("", *times, "", f"Clicks lost after {DECISIONS:,} visitors:", "", *lost),
+    ]
     wrong = sum(run.wrong for runs in found.values() for run in runs)
     total = sum(map(len, found.values()))
-    lines += ["", f"Wrong winners in all these rehearsals: {wrong} of {total:,}.", "", *_in_short(found, alone_lost)]
+    lines += ["", f"Wrong winners in all these runs: {wrong} of {total:,}.", "", *_in_short(found, alone_lost)]
     return "\n".join(lines)
 
 
@@ -249,16 +237,14 @@ def _in_short(found: dict[tuple[str, str, str], list[Rehearsal]], alone_lost: di
     bounds = [characteristic_time(problem) * math.log(20.0) for problem in PROBLEMS.values()]
     slower = np.divide(medians["both"], medians["decide"])
     said = [
-        f'* "decide" takes {np.median(np.divide(medians["decide"], bounds)):.1f} times T* log 20 on the median problem.'
+        f'On the median problem "decide" takes {np.median(np.divide(medians["decide"], bounds)):.1f} times T* log 20, and '
+        f'"both" {np.median(slower):.1f} times as long as "decide".'
     ]
-    said.append(f'* "both" takes {np.median(slower):.1f} times as many decisions as "decide" on the median problem.')
     for goal in ("both", "earn"):
         ends = {name: np.mean([run.losses[-1] for run in found[name, "uts", goal]]) for name in PROBLEMS}
         times = [float(ends[name] / np.mean(alone_lost[name])) for name in PROBLEMS]
-        most = list(PROBLEMS)[int(np.argmax(times))]
         said.append(
-            f'* "{goal}" has lost {np.median(times):.2f} times the clicks of `uts` alone after {DECISIONS:,} decisions on '
-            f"the median problem, {max(times):.2f} times on the worst ({most})."
+            f'"{goal}" loses {np.median(times):.2f} times the clicks of `uts` alone ({max(times):.2f} at worst).'
         )
     return said
 
@@ -269,8 +255,8 @@ def _quantile(runs: list[Rehearsal], share: float) -> float:
     return verdicts[min(len(verdicts) - 1, math.ceil(share * len(verdicts)) - 1)]
 
 
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if math.isfinite(value) else "none"
+def _count(*values: float) -> str:
+    return "; ".join(f"{value:,.0f}" if math.isfinite(value) else "none" for value in dict.fromkeys(values))
 
 
 def _mean(values: list[float]) -> str:
@@ -285,12 +271,10 @@ def _head(titles: Iterable[str]) -> list[str]:
 
 
 def report() -> str:
-    runs = ", ".join(f"`{policy}` {goal} {count}" for (policy, goal), count in PLAYED.items())
     text = (
-        f'{duration()}\n\nRuns of each problem: {runs}; means ± standard error. "none": fewer than so many runs had a '
-        f"verdict within {DECISIONS:,} decisions.\n\n### If nothing is better\n\n{equal_levels()}\n\n"
+        f"{duration()}\n\n### If nothing is better\n\n{equal_levels()}\n\n"
         f"### What reports say on the way\n\n{live_reports()}"
         f"\n\n### If clicks come late\n\n{late_clicks.report()}\n\n### Visitors still needed\n\n{forecasts.report()}"
     )
-    write_between(PAGE, BEGIN, f"{text}\n")
+    PAGE.write_text(f"{text}\n")
     return text

@@ -1,6 +1,6 @@
-"""The tables of docs/when-the-world-changes.md and docs/when-rank-1-is-wrong.md.
+"""The tables of benchmarks/measured/changes.md and benchmarks/measured/interaction.md, which docs/measured.md shows.
 
-``python -m benchmarks.changing_worlds change`` and ``... misfit`` play and write them anew, ``... bars`` prints how
+``python -m benchmarks.changing_worlds change`` and ``... misfit`` play and write them, ``... bars`` prints how
 glr-uts does on many other problems, ``... step`` what a step of glr-uts and insured-uts costs. Minutes each.
 """
 
@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 
 import rankone
-from benchmarks.page_parts import begin, write_between
 from rankone.kernels.feedback import Scratch
 from rankone.kernels.play import play_through
 from rankone.numerics.seeds import generator
 from rankone.policies.factors.changing.glr_uts import GLR_ERA
 
-DOCS = Path(__file__).parents[1] / "docs"
-BEGIN = begin("benchmarks.changing_worlds")
+PAGES = Path(__file__).parent / "measured"
 DECISIONS = 100_000
 # Each seed is another problem, and another schedule.
 CHANGING = {
@@ -152,9 +150,13 @@ def main() -> None:
     if chosen.part == "step":
         print(step())
         return
-    page = DOCS / ("when-the-world-changes.md" if chosen.part == "change" else "when-rank-1-is-wrong.md")
-    text = change(chosen.runs, chosen.flat_runs) if chosen.part == "change" else misfit(chosen.runs)
-    write_between(page, BEGIN, text)
+    name, text = (
+        ("changes", change(chosen.runs, chosen.flat_runs))
+        if chosen.part == "change"
+        else ("interaction", misfit(chosen.runs))
+    )
+    about = f"Written by `python -m benchmarks.changing_worlds {chosen.part}`: regret, mean ± standard error."
+    (PAGES / f"{name}.md").write_text(f"{about}\n\n{text.strip()}\n")
 
 
 if __name__ == "__main__":

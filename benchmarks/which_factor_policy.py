@@ -1,4 +1,4 @@
-"""The table of docs/more-than-two-factors.md: ``python -m benchmarks.which_factor_policy [--runs 20]`` plays and writes it.
+"""The tables "More than two factors" of docs/measured.md: ``python -m benchmarks.which_factor_policy [--runs 20]`` plays and writes it.
 
 The arena of two to eight factors, every policy that plays any number of them. ``--out`` keeps finished runs, so that it
 can be played in pieces.
@@ -12,12 +12,11 @@ from pathlib import Path
 import polars as pl
 
 import rankone
-from benchmarks.page_parts import begin, write_between
 from benchmarks.which_list_policy import markdown
 from rankone.simulation.arena import Arena
 
-PAGE = Path(__file__).parents[1] / "docs" / "more-than-two-factors.md"
-BEGIN = begin("benchmarks.which_factor_policy")
+PAGE = Path(__file__).parent / "measured" / "factors.md"
+BY_PROBLEM = ("per-factor", "glm-thompson", "thompson", "uniform")
 
 
 def written(found: Arena, runs: int) -> str:
@@ -42,7 +41,7 @@ def written(found: Arena, runs: int) -> str:
     order = [row[0].strip("`") for row in scores[1:]]
     ratios = {(row["problem"], row["policy"]): row["mean_ratio"] for row in found.ratios().to_dicts()}
     own = found.table.filter(pl.col("policy") == found.against)
-    others = [name for name in order if name != found.against]
+    others = [name for name in order if name in BY_PROBLEM]
     problems = [["problem", "decisions", f"`{found.against}`", *(f"`{name}`" for name in others)]]
     for row in own.to_dicts():
         regret = f"{row['regret_mean']:,.0f} ± {row['regret_se']:,.0f}"
@@ -63,7 +62,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args()
     found = rankone.arena(factors=True, runs=given.runs, workers=given.workers, out=given.out)
-    write_between(PAGE, BEGIN, written(found, given.runs))
+    PAGE.write_text(written(found, given.runs))
 
 
 if __name__ == "__main__":

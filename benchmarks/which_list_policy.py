@@ -1,4 +1,4 @@
-"""The tables of docs/which-list-policy.md: ``python -m benchmarks.which_list_policy [--runs 32]`` plays and writes them.
+"""The tables "Lists" of docs/measured.md: ``python -m benchmarks.which_list_policy [--runs 32]`` plays and writes them.
 
 The arena of lists, every policy in every world: problems of 10 items with so many runs, those of 100 with half as many
 and those of 1,000 with a quarter. Problems of 1,000 items have a column of their own: there nobody has time to try all.
@@ -13,12 +13,12 @@ from pathlib import Path
 import polars as pl
 
 import rankone
-from benchmarks.page_parts import begin, write_between
 from rankone.simulation.arena import Arena
 from rankone.simulation.arena_problems import LIST_PROBLEMS, WORLDS
 
-PAGE = Path(__file__).parents[1] / "docs" / "which-list-policy.md"
-BEGIN = begin("benchmarks.which_list_policy")
+PAGE = Path(__file__).parent / "measured" / "lists.md"
+# Policies whose tails are written.
+IN_DETAIL = ("bc-ts", "dcm-ts", "gibbs-ts", "grab", "cascade-ts", "pie-l", "unirank", "toprank", "random-list")
 
 
 MANY = "1,000 items"
@@ -43,7 +43,7 @@ def markdown(rows: list[list[str]]) -> str:
 
 
 def written(found: Arena) -> str:
-    """Return the tables: worlds, tails, and every problem."""
+    """Return the tables: worlds and tails."""
     many = pl.col("problem").str.contains("-1000x")
     few, large = (Arena(found.table.filter(rows), found.against) for rows in (~many, many))
     scores, cells = found.scores(), {(row["policy"], row["world"]): row for row in few.robustness().to_dicts()}
@@ -57,24 +57,14 @@ def written(found: Arena) -> str:
         worst = [f"{row['against_worst']:.2f}", row["worst_problem"]]
         first.append([f"`{policy}`", *(f"{ratio:.2f}" for ratio in ratios), *worst])
         shares = [*(cells[policy, world]["lost"] for world in WORLDS), lost[policy]]
-        tails.append([f"`{policy}`", *(f"{share:.0%}" for share in shares)])
-    shown = [name for name in scores["policy"].to_list() if name not in ("batchrank", "cascade-ucb1", "pbm-ucb")]
-    by_problem = [["problem", "lists", "runs", *(f"`{name}`" for name in shown)]]
-    figures = {(row["problem"], row["policy"]): row for row in found.table.to_dicts()}
-    for problem in found.table["problem"].unique(maintain_order=True):
-        row = figures[problem, found.against]
-        regrets = [figures[problem, name] for name in shown]
-        values = [f"{each['regret_mean']:,.0f} ± {each['regret_se']:,.0f}" for each in regrets]
-        by_problem.append([problem, f"{row['horizon']:,}", f"{row['runs']}", *values])
+        tails += [[f"`{policy}`", *(f"{share:.0%}" for share in shares)]] if policy in IN_DETAIL else []
     return "\n".join(
         [
-            f"Regret as a multiple of that of `{found.against}`, geometric means over the problems of each world of 10 and "
-            "100 items, and over the two of 1,000 items:\n",
+            f"Regret over the regret of `{found.against}`, geometric means over the problems of 10 and 100 items of each "
+            "world, and over the two of 1,000 items:\n",
             markdown(first),
-            "Tails: the worst 95 % quantile of regret in each of these, as a share of what random lists lose:\n",
+            "Tails: the worst 95 % quantile of regret, as a share of what random lists lose:\n",
             markdown(tails),
-            "Problem by problem, regret ± standard error:\n",
-            markdown(by_problem),
         ]
     )
 
@@ -93,7 +83,7 @@ def main() -> None:
     found = played(given.runs, given.workers, given.out, given.items)
     if given.only_play:
         return
-    write_between(PAGE, BEGIN, written(found))
+    PAGE.write_text(written(found))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The tables of docs/which-policy.md: ``python -m benchmarks.which_policy [--runs 20]`` plays and writes them anew.
+"""The tables "Policies for pairs" of docs/measured.md: ``python -m benchmarks.which_policy [--runs 20]`` plays and writes them.
 
 Three parts, some minutes together:
 
@@ -21,15 +21,12 @@ import polars as pl
 
 import rankone
 from benchmarks.changing_worlds import one_run
-from benchmarks.page_parts import begin, write_between
 from rankone.numerics.seeds import generator
 from rankone.policies.scheduled_play import Schedule, replay_schedule
 from rankone.problems import Problem
 from rankone.problems.segmented import Segmented
 
-WORLDS_BEGIN = begin("benchmarks.which_policy --worlds")
-PAGE = Path(__file__).parents[1] / "docs" / "which-policy.md"
-BEGIN = begin("benchmarks.which_policy")
+PAGES = Path(__file__).parent / "measured"
 POLICIES = (
     "uts",
     "imed-ub",
@@ -61,7 +58,7 @@ FEEDBACK = {
     "batches of 1,000": "batch:size=1000",
     "batches of 10,000": "batch:size=10000",
 }
-SHOWN_BY_PROBLEM = ("uts", "thompson", "kl-ucb", "ucb1", "rank1elim-kl:c=0", "uniform")
+SHOWN_BY_PROBLEM = ("uts", "thompson", "ucb1", "rank1elim-kl:c=0", "uniform")
 TIMED_ON, TIMED_RUNS = "needle:64x64", 6
 SIDE, DECISIONS = 8, 20_000
 LINES = np.linspace(0.9, 0.2, SIDE)  # what rows, and columns, are worth
@@ -195,11 +192,11 @@ def main() -> None:
     parser.add_argument("--worlds", action="store_true", help="only the table of worlds that change or are not rank 1")
     chosen = parser.parse_args()
     if chosen.worlds:
-        write_between(PAGE, WORLDS_BEGIN, worlds(chosen.runs))
+        (PAGES / "worlds.md").write_text(worlds(chosen.runs))
         return
     text = markdown(played(chosen.runs, chosen.workers), chosen.runs)
     print(text)
-    write_between(PAGE, BEGIN, text)
+    (PAGES / "policies.md").write_text(text)
 
 
 if __name__ == "__main__":

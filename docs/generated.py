@@ -239,6 +239,23 @@ def limits() -> str:
     return Limits().markdown()
 
 
+def operations() -> str:
+    """List the HTTP operations of the service: what each does, and the scope that it needs."""
+    from rankone.web.server.app import OPERATIONS
+
+    rows = [
+        (f"`{each.method} {each.path}`", each.scope or "-", each.handler.__doc__.partition("\n")[0].replace("``", "`"))
+        for each in OPERATIONS
+        if each.path.startswith(("/v1", "/health", "/metrics", "/openapi"))
+    ]
+    return _table(("request", "scope", "what it does"), rows)
+
+
+def measured(name: str) -> str:
+    """Return the tables that benchmarks measured, from their folder."""
+    return (Path(__file__).parents[1] / "benchmarks" / "measured" / f"{name}.md").read_text()
+
+
 def notebook(name: str) -> str:
     """Return the cells of a notebook: its text, and its code as blocks."""
     cells = json.loads((Path(__file__).parent / name).read_text())["cells"]
@@ -258,6 +275,8 @@ MAKERS: dict[str, Callable[..., str]] = {
         log_formats,
         experiment_settings,
         limits,
+        operations,
+        measured,
         notebook,
     )
 }

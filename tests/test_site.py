@@ -11,6 +11,7 @@ import pytest
 import rankone
 from rankone.live.settings import Settings
 from rankone.problems import known_families
+from rankone.web.server.app import OPERATIONS
 from rankone.web.server.limits import Limits
 from tests.conftest import alone
 from tests.own_policies import own_policies
@@ -85,8 +86,9 @@ def test_every_policy_and_its_parameters_are_in_the_reference(reference):
         ("clicks", lambda: [*rankone.clicks.MODELS.known(), *rankone.clicks.FORMATS.known()]),
         ("settings", lambda: [field.name for field in dataclasses.fields(Limits)]),
         ("settings", lambda: environment_variables()),
+        ("http", lambda: [f"{each.method} {each.path}" for each in OPERATIONS if each.path.startswith("/v1")]),
     ],
-    ids=["families", "click models and log formats", "limits", "environment variables"],
+    ids=["families", "click models and log formats", "limits", "environment variables", "HTTP operations"],
 )
 def test_every_named_thing_has_its_row(reference, page, names):
     missing = [name for name in names() if f"\n| `{name}` |" not in reference[page]]

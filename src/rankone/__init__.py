@@ -28,6 +28,7 @@ _HOMES = {
             "lower_bound lower_bound_constant needle random_problem save_problem save_problems upper_bound"
         ),
         "rankone.simulation": "Arena Feedback Study Sweep arena recommend simulate sweep",
+        "rankone.simulation.identification": "Identification identify",
         "rankone.simulation.plans.plan": "plan",
     }.items()
     for name in names.split()

@@ -10,6 +10,7 @@ from rankone.analysis import ReplayedPolicy as ReplayedPolicy
 from rankone.analysis import WhatIf as WhatIf
 from rankone.analysis import WhatIfLists as WhatIfLists
 from rankone.analysis import analyse as analyse
+from rankone.analysis import analyze as analyze
 from rankone.analysis import evaluate as evaluate
 from rankone.analysis import evaluate_lists as evaluate_lists
 from rankone.analysis import to_obp as to_obp
@@ -59,4 +60,6 @@ from rankone.simulation import arena as arena
 from rankone.simulation import recommend as recommend
 from rankone.simulation import simulate as simulate
 from rankone.simulation import sweep as sweep
+from rankone.simulation.identification import Identification as Identification
+from rankone.simulation.identification import identify as identify
 from rankone.simulation.plans.plan import plan as plan

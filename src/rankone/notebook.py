@@ -3,12 +3,14 @@
 Plain Python, so that the client's report can use it. A table is a mapping of columns, or a frame of Polars.
 """
 
+import re
 from collections.abc import Mapping
 from html import escape
 from typing import Any
 
 from rankone.errors import InputError
 
+_LATEX = re.compile(r"[&%$#_{}]")  # characters that LaTeX reads as its own
 _MOST_ROWS = 30  # of a table that is shown; `to_pandas` has them all
 MORE = "Assumptions and method: --details, in Python .details"
 _CELL = "padding:.15em .7em;text-align:{}"
@@ -57,11 +59,25 @@ class Shown:
         Args:
             table: which one, by name; default: the first, of which a part is shown.
         """
+        return to_pandas(self._table(table))
+
+    def to_latex(self, table: str | None = None) -> str:
+        """Return the table that is shown, or the one of that name, for LaTeX: a `tabular` with booktabs' rules."""
+        columns = columns_of(self._shown() if table is None else self._table(table))
+        sides = "".join("r" if _is_numeric(column) else "l" for column in columns.values())
+        head, *rows = [
+            " & ".join(_LATEX.sub(r"\\\g<0>", cell_text(cell)).replace("±", r"$\pm$") for cell in row) + r" \\"
+            for row in [tuple(columns), *zip(*columns.values(), strict=True)]
+        ]
+        parts = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule"]
+        return "\n".join([*parts, r"\end{tabular}"])
+
+    def _table(self, table: str | None) -> Any:
         tables = self._tables()
         if not tables or (table is not None and table not in tables):
             names = ", ".join(tables) or "none"
             raise InputError(f"a table of {type(self).__name__}: {names}", table, "leave it out for the first")
-        return to_pandas(tables[next(iter(tables)) if table is None else table])
+        return tables[next(iter(tables)) if table is None else table]
 
 
 class Answer(Shown):

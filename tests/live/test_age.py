@@ -30,7 +30,7 @@ def test_a_flood_blocks_for_an_hour(sqlite_db, clock):
     assert numbers_open(experiment) == list(range(2, 32))  # the oldest, and no more than needed
     report = experiment.report()
     assert (report.voided_by_age, report.outcomes["void"], report.outcomes["open"]) == (2, 2, 30)
-    assert "2 decisions without an outcome were voided for age, to make room: tell or void" in report.sentence
+    assert "2 decisions without an outcome were cancelled to make room. Report or cancel" in report.warnings[0]
     state = saved(experiment)
     experiment.close()
     assert saved(Experiment("homepage", db=sqlite_db)) == state

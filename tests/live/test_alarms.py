@@ -54,13 +54,13 @@ def test_a_change_begins_the_experiment_anew():
         assert sum(row.clicks + row.earlier_clicks for row in report.factors[0].levels) == report.outcomes["clicked"]
         assert len(report.eras) == 2
         assert report.eras[1].startswith("alarm: clicks of row")
-        assert "changed, noticed on 1 January 1970, 00:16 UTC" in report.sentence
-        assert "so all was begun anew" in report.sentence
-        assert "until then 'A' with '" in report.sentence
+        assert report.warnings[0].startswith("Alarm, 1 January 1970: clicks changed (row ")
+        assert report.warnings[0].endswith(" Learning restarted; results count from then.")
+        assert "Alarm of 01 January 1970, 00:16 UTC: " in report.details
+        assert "Until then 'A' with '" in report.details
         assert alarm.beside is None  # compared whatever was beside, so the product is named
-        assert "Where each level changes clicks by the same factor whatever it is shown with" in report.sentence
-        assert "and outcomes of all levels come back alike" in report.sentence
-        assert "such an alarm rings with probability at most 0.05" in report.sentence
+        assert "The chance of any false alarm of a kind over the experiment's life is at most 5%" in report.details
+        assert "a level changes clicks by the same factor whatever it is shown with, at all times" in report.details
         assert Report.of_dict(json.loads(json.dumps(report.to_dict()))) == report
 
 
@@ -87,7 +87,7 @@ def test_a_change_that_is_only_told():
         assert [alarm.did for alarm in report.alarms] == ["warn"]
         assert sum(row.outcomes for row in report.factors[0].levels) == 2_500
         assert report.factors[0].levels[0].earlier_outcomes == 0
-        assert "takes both times together, so it may be wrong" in report.sentence
+        assert "Results mix both periods and may be wrong." in report.warnings[0]
 
 
 def test_an_alarm_that_is_only_told_changes_nothing_of_how_decisions_are_drawn():
@@ -127,7 +127,7 @@ def test_what_rang_stops_no_experiment_on_a_winner_of_two_worlds():
         send(experiment, BEFORE, 1_000)
         send(experiment, AFTER, 1_500, seed=1)
         report = send(experiment, wide[::-1], 1_500, seed=2)
-        assert not report.decided or "looks like the winner" in report.sentence
+        assert not report.decided or "looks best" in report.headline
 
 
 def test_nobody_looks_where_it_is_ignored(tmp_path):
@@ -247,16 +247,16 @@ def test_levels_that_are_no_product_are_insured():
         assert (alarm.what, alarm.did) == ("misfit", "test-all")
         assert alarm.beside
         assert report.policy.startswith("insured-uts")
-        assert "a policy that looks at all combinations took over" in report.sentence
-        assert "Levels are no product, noticed on" in report.sentence
+        assert "A policy that tests all combinations took over." in report.details
+        assert ": levels interact (" in report.warnings[0]
 
 
 def test_levels_that_are_no_product_are_told_once():
     with live(watch={"change": "ignore"}, policy="uniform") as experiment:
         report = send(experiment, EXCEPTION, 4_000)
         assert [(alarm.what, alarm.did) for alarm in report.alarms] == [("misfit", "warn")]
-        assert "nothing was done" in report.sentence
-        assert "has won" not in report.sentence
+        assert "No action was taken." in report.details
+        assert " wins" not in report.headline
 
 
 def test_three_factors():
@@ -276,5 +276,4 @@ def test_three_factors():
         assert report.best["headline"] == "B"
         clicks = sum(level.clicks for level in report.factors[0].levels)
         assert 0 < clicks < report.outcomes["clicked"]  # of what came before it nothing is known of today
-        assert f"clicks since all was begun anew instead of {clicks:,}, if click rates are products" in report.sentence
-        assert "Where each level changes clicks by the same factor whatever it is shown with" in report.sentence
+        assert f"clicks since the restart instead of {clicks:,}, if effects multiply" in report.details

@@ -61,8 +61,8 @@ def test_a_clock_set_back_is_noted_and_said_once(sqlite_db):
     assert notes(experiment) == [-DAY, DAY]
     report = experiment.report()
     assert (report.clock_ahead, report.clock_jumped) == (DAY, DAY)
-    said = "The journal is 1 day ahead of the clock of the machine that noted it; windows end by the journal's time."
-    assert said in report.sentence
+    said = "The journal is 1 day ahead of its machine's clock. Windows end by the journal's time."
+    assert said in report.warnings
     for seconds, count in ((-5, 2), (-4, 2), (-2, 3), (-60, 4), (8, 4)):  # a change of more than 10 seconds is news
         clock.jump(seconds)
         experiment.ask()
@@ -71,7 +71,7 @@ def test_a_clock_set_back_is_noted_and_said_once(sqlite_db):
     clock.jump(DAY + 63)  # the clock catches up with the journal: they agree again
     experiment.ask()
     assert notes(experiment)[-1] == 0
-    assert "The journal is" not in experiment.report().sentence
+    assert "The journal is" not in str(experiment.report())
     state = saved(experiment)
     assert len(decisions_table(experiment.database, "homepage")) == 27
     experiment.close()
@@ -101,7 +101,7 @@ def test_a_jump_ahead_is_noted_and_said_once(db):
     assert notes(experiment) == [-DAY - 11]
     report = experiment.report()
     assert (report.outcomes["expired"], report.clock_ahead, report.clock_jumped) == (3, 0, DAY + 11)
-    assert "The machine's clock jumped ahead by 1 day: windows that were open then ended early." in report.sentence
+    assert "The machine's clock jumped ahead by 1 day: windows that were open then ended early." in report.warnings
     state = saved(experiment)
     experiment.close()
     with at(clock)("homepage", db=db) as continued:
@@ -116,7 +116,7 @@ def test_a_jump_that_only_looks_and_changes_see_is_noted_later(sqlite_db):
     experiment.report()
     experiment.ask()
     assert notes(experiment) == [-DAY]
-    assert "jumped" not in experiment.report().sentence  # without windows it ends nothing
+    assert not experiment.report().warnings  # without windows it ends nothing
 
 
 def test_quiet_times_and_small_steps_are_no_jump(sqlite_db):

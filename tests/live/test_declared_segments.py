@@ -56,7 +56,7 @@ def test_declared_attributes_count_and_the_rest_is_ignored_or_refused(sqlite_db)
         }
         assert found.unsaid[0] == 2
         assert found.ignored == {"device": 1, "": 4}
-        said = "Not declared, so ignored: other attributes (4 visitors), other levels of device (1 visitor)."
+        said = "Ignored, not declared: other attributes (4 visitors), other levels of device (1 visitor)."
         assert said in experiment.report().segments_sentence
         before = saved(experiment)
     with Experiment("homepage", db=sqlite_db, watch={"segments": DECLARED}) as experiment:
@@ -74,7 +74,7 @@ def test_who_may_not_settle_attributes_declares_nothing(sqlite_db):
         assert len(ignored) == 1
         report = experiment.report()
         assert report.segments.ignored == {"": 1}
-        assert "Nothing is known of any segment so far. Not declared" in str(report)
+        assert "No data on segments yet. Ignored, not declared: " in str(report)
         assert decisions_table(experiment.database, "homepage")["id"].len() == 1
         experiment.ask(segment=PHONE)  # settles them
         assert experiment.report().segments.attributes == ("country", "device")

@@ -5,7 +5,6 @@ import shutil
 import sqlite3
 import threading
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -202,7 +201,7 @@ def _fit_checksums(path, connection):
     ).fetchall()
     chain = b""
     for row in rows:
-        chain = Events(np.array([row[:6]], np.int64), [Texts(*row[6:-1])]).checksum(chain)
+        chain = Events([row[:6]], [Texts(*row[6:-1])]).checksum(chain)
         connection.execute("UPDATE rankone_journal SET chain = ? WHERE experiment = 1 AND seq = ?", (chain, row[0]))
 
 

@@ -19,7 +19,7 @@ def test_a_report_says_what_an_even_test_would_have_had(db):
         report = page.report()
         pulls, clicks = page.look(lambda fold: (fold.pulls.copy(), fold.clicks.copy()))
     assert report.even_clicks == pytest.approx(uniform_rate(pulls, clicks) * pulls.sum())
-    assert "An even test of all combinations would have had about" in report.sentence
+    assert "An equal split of all combinations would have had about" in report.details
     assert type(report).of_dict(report.to_dict()) == report
 
 

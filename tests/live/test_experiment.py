@@ -358,9 +358,8 @@ def test_nothing_leads_before_the_first_outcome(sqlite_db):
 def test_what_is_held_is_said(sqlite_db):
     experiment = start(sqlite_db, outcomes={"window": 600})
     experiment.tell(experiment.ask().id, True)
-    sentence = experiment.report().sentence
-    assert sentence.endswith("1 outcome told is held until the window of 10 minutes is over.")
-    assert "window" not in start(sqlite_db, name="told").report().sentence
+    assert experiment.report().details.endswith("1 outcome waits until the window of 10 minutes is over.")
+    assert "window" not in start(sqlite_db, name="told").report().details
 
 
 def test_stop_serves_one_pair_and_resume_goes_on(sqlite_db):
@@ -386,8 +385,9 @@ def test_stop_serves_one_pair_and_resume_goes_on(sqlite_db):
     assert experiment.ask()["row"] == "row 2"
     report = experiment.report()
     assert report.shown == {"row": "row 2", "col": "col 1"}
-    assert report.sentence.startswith("Stopped (by hand): every visitor now sees 'row 2' with 'col 1'. ")
-    assert "in the race" not in report.sentence
+    assert report.headline.startswith("Stopped: everyone sees 'row 2' with 'col 1'")
+    assert report.notes[0] == "Stopped: by hand."
+    assert "in the race" not in report.details
     for bad in (
         {"levels": {"row": "row 9"}},
         {"levels": {"row": ""}},

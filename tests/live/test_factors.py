@@ -58,8 +58,8 @@ def test_three_factors_are_asked_told_and_reported(db):
     assert [factor.name for factor in report.factors] == list(FACTORS)
     assert [len(factor.levels) for factor in report.factors] == [2, 3, 2]
     assert report.basis == "any"
-    assert report.sentence.startswith("headline 'A', image '2' and button 'try' ")
-    assert "each level changes clicks by the same factor whatever it is shown with" in report.sentence
+    assert report.headline.startswith("'A', '2' and 'try' ")
+    assert report.assumes.startswith("Assumes: effects multiply and stay constant; ")
     found = json.loads(json.dumps(report.to_dict()))
     assert type(report).of_dict(found) == report
 
@@ -95,7 +95,7 @@ def test_levels_and_factors_come_and_go(db):
         report, before = page.report(), saved(page)
         assert report.control == {"headline": "A", "image": "1", "button": "buy", "badge": "none"}
         assert sum(level.decisions for level in report.factors[3].levels) == 220
-        assert "Factor 'badge' was added" in report.sentence
+        assert "Factor 'badge' was added" in report.details
         assert page.exclude(levels={"badge": "new"}) > 0
         page.exclude(levels={"badge": "none", "image": "4"})
         page.resume() if page.stop({"headline": "B"}) else None
@@ -136,11 +136,11 @@ def test_a_stop_shows_one_combination(db):
             "button": "buy",
         }
         assert {tuple(each.levels.values()) for each in page.ask(5)} == {("B", "3", "buy")}
-        assert "every visitor now sees headline 'B', image '3' and button 'buy'" in page.report().sentence
+        assert "everyone sees 'B', '3' and 'buy'" in page.report().headline
         page.add_factor("badge", ["none", "new"])
         assert page.ask().levels["badge"] == "none"
         page.retire_level("headline", "B")
-        assert "until headline 'B' was retired" in page.report().sentence
+        assert "until headline 'B' was retired" in page.report().warnings[0]
         assert not page.ask().filler
 
 
@@ -174,9 +174,9 @@ def test_factors_with_one_level_and_one_factor_alone(sqlite_db, names):
     with open_page(sqlite_db, factors={name: factors[name] for name in names}, policy="test-dice", seed=1) as page:
         visit(page, 30, rates={"x": 0.9, "y": 0.1, "only": 1.0})
         assert page.report().best["solo"] == "x"
-        said = "'one' has one level, so there is nothing to find out about it" in page.report().sentence
+        said = "'one' has one level: nothing to compare." in page.report().notes
         assert said == ("one" in names)
-        assert "of 1 level of 'one'" not in page.report().sentence
+        assert "of 1 level of 'one'" not in page.report().details
         before = saved(page)
     with open_page(sqlite_db) as again:
         assert saved(again) == before
@@ -185,8 +185,8 @@ def test_factors_with_one_level_and_one_factor_alone(sqlite_db, names):
 def test_a_single_combination_wins_nothing(sqlite_db):
     with open_page(sqlite_db, factors={"one": ["only"], "other": ["too"]}, policy="test-dice", seed=1) as page:
         visit(page, 30, rates={"only": 0.9, "too": 1.0})
-        sentence = page.report().sentence
-    assert sentence.startswith("one 'only' with other 'too' is all there is to show (")
+        sentence = page.report().headline
+    assert sentence.startswith("'only' with 'too' is the only combination: ")
     assert "won" not in sentence
 
 
@@ -259,7 +259,7 @@ def test_what_is_forbidden_is_never_shown(db):
         assert report.forbidden == (rule,)
         assert not report.decided  # the best levels are forbidden together
         assert not rule.items() <= report.best.items()
-        assert "compared by two levels at a time" in report.sentence
+        assert "compared two levels at a time" in report.details
         for levels, expected in (
             ({"headline": "A"}, "levels of two factors or more to forbid together"),
             (rule, "what is not forbidden yet"),

@@ -50,7 +50,7 @@ def test_probabilities_that_are_none_are_noted_and_no_statement_rests_on_them(sq
             experiment.tell_many([(made, bool(rng.random() < 0.5)) for made in asked])
         report, before = experiment.report(), saved(experiment)
     assert report.faults == 30
-    assert "probabilities of 30 decisions could not be true: no statement rests on them" in report.sentence
+    assert "The policy gave impossible probabilities for 30 decisions; no statement rests on them." in report.warnings
     with start(sqlite_db, "uts") as again:
         assert saved(again) == before
         assert again.look(lambda now: now.evidence.compared) == 60
@@ -106,7 +106,7 @@ def test_where_outcomes_cannot_be_weighed_decisions_go_on_and_nothing_is_stated(
     assert report.confidence == 0.0
     assert all(level.in_race for level in report.factors[0].levels + report.factors[1].levels)
     assert report.visitors_left is None
-    assert f"keeps it from any statement ({report.fault})" in report.sentence
+    assert report.warnings[0].startswith(f"A fault in the program: {report.fault}.")
     with start(sqlite_db, "uts") as mended:  # without the fault the whole journal is weighed again
         assert mended.report().fault is None
         assert mended.report().decided
@@ -156,7 +156,7 @@ def test_a_look_that_fails_is_noted_in_the_journal_until_one_succeeds(sqlite_db,
     assert report.fault == "ZeroDivisionError: division by zero"
     assert not report.decided
     assert not report.leads
-    assert report.sentence.startswith("Nothing can be said of what leads: ")
+    assert report.headline.startswith("No result because of a fault in the program: ")
     with start(sqlite_db, "uts") as again:
         assert saved(again) == before
         assert again.look(lambda now: now.tallies[Kind.STEER]) == 1  # told once
@@ -178,7 +178,7 @@ def test_a_fault_leaves_nothing_proven_of_segments():
     assert (before.answer, before.segments[0].proven) == ("same", {"row": "A", "col": "x"})
     (phone,) = after.segments.segments
     assert (after.segments.answer, phone.best, phone.proven, phone.beats) == ("unknown", {}, {}, ())
-    assert "is not known: there is a fault in the program" in after.segments_sentence
+    assert "Cannot compare segments: a fault in the program." in after.segments_sentence
 
 
 def test_an_alarm_that_cannot_be_looked_for_stops_nothing(monkeypatch):

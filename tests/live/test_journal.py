@@ -28,13 +28,13 @@ TEXTS_OF_EVENTS = st.tuples(BYTES, WORDS, WORDS, WORDS, BYTES, WORDS, st.none() 
 def group(texts, first=1):
     numbers = np.arange(len(NUMBERS) * len(texts)).reshape(-1, len(NUMBERS))
     numbers[:, 0] = np.arange(first, first + len(texts))
-    return Events(numbers, list(texts))
+    return Events(numbers.tolist(), list(texts))
 
 
 def test_checksums_stay_what_they_are():
     """Journals hold them: whoever changes how they are made makes another version."""
     texts = Texts(b"s" * 16, "key", "source", "note", b"\1\0", "{}", 0.25, "token")
-    events = Events(np.arange(12).reshape(2, 6), [texts, NO_TEXTS])
+    events = Events(np.arange(12).reshape(2, 6).tolist(), [texts, NO_TEXTS])
     assert events.checksum(b"c" * 16).hex() == "7b4029290754992625ac0f3629f6f6b8"
 
 
@@ -123,7 +123,7 @@ def test_rows_become_events_whatever_they_hold():
 
 @given(st.lists(st.integers(0, MAX_CHOICE), max_size=70))
 def test_what_was_shown_is_read_back(choices):
-    assert unpack_shown(pack_shown(choices)) == choices
+    assert unpack_shown(pack_shown(choices)) == tuple(choices)
     assert len(pack_shown(choices)) == 2 * len(choices)
 
 

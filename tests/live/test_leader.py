@@ -157,8 +157,8 @@ def test_nobody_leads_and_nothing_is_compared_without_data(clicked, visitors):
         assert error.got == "too few"
         assert experiment.stop({"row": "A", "col": "1"}) == {"row": "A", "col": "1"}
     assert not report.leads
-    assert report.sentence.startswith("Not enough data to say what leads: ")
-    assert f"from {FEW_CLICKS} clicks and {FEW_OUTCOMES} outcomes on" in report.sentence
+    assert report.headline.startswith("Not enough data yet: ")
+    assert f"from {FEW_CLICKS} clicks and {FEW_OUTCOMES} outcomes on" in report.details
     assert {level.ratio for level in report.factors[0].levels + report.factors[1].levels} == {None}
     assert "leads (" not in str(report)
     assert "fewer" not in str(report)
@@ -173,7 +173,7 @@ def test_where_nothing_is_random_no_winner_is_named():
         assert (last.basis, last.decided, last.stopped) == ("steady", False, None)
         assert last.leader.low < last.leader.rate < last.leader.high
         assert all(level.in_race for level in last.factors[0].levels + last.factors[1].levels)
-        assert "No winner is named: too few decisions were drawn at random" in last.sentence
+        assert "No winner is named. Too few decisions were drawn at random" in last.details
 
 
 BANNED = {"row": "A", "col": "w"}
@@ -260,7 +260,7 @@ def test_levels_that_nothing_links_are_said_to_be_undecidable():
         last = visit(experiment, [0.9, 0.5], [0.9, 0.5], 500)[-1]
     assert not last.decided
     assert last.apart == (("row", "A", "B"), ("col", "v", "w"))
-    assert "Not decidable: row 'A' or 'B' (and 1 more such)" in last.sentence
+    assert last.warnings[0].startswith("Cannot compare row 'A' and 'B' (and 1 more pair)")
 
 
 def test_a_level_that_comes_late_is_not_compared_before_it_has_data():

@@ -72,22 +72,21 @@ def test_names_decide_which_factor_is_which():
 
 
 def test_a_report_says_what_it_began_with_until_that_is_taken_back(sqlite_db):
-    began = "The policy began with 1,050 past impressions, each counted for 0.5 at most; no statement rests on them."
+    began = "The policy began with 1,050 past impressions, each counted as 0.5 at most; no statement rests on them."
     with open_warm(sqlite_db) as experiment:
         report = experiment.report()
-        assert began in report.sentence
-        assert began in report._repr_html_()
+        assert began in report.details
         assert report.to_dict()["prior_impressions"] == 1050
     with open_warm(sqlite_db) as again:
         assert again.report().prior_weight == 0.5
         again.exclude(prior=True)
-        assert "past impression" not in again.report().sentence
+        assert "past impression" not in again.report().details
 
 
 def test_levels_that_the_experiment_does_not_have_are_named(sqlite_db):
     with open_warm(sqlite_db, rows=["A", "D"], cols=["1", "2"]) as experiment:
-        said = "Past counts of 'B', 'C' were left out, as the experiment has no such level."
-        assert said in experiment.report().sentence
+        said = "Past counts of 'B', 'C' were left out: the experiment does not have these levels."
+        assert said in experiment.report().details
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_a_reward_told_again_is_rounded_the_same_way(tmp_path: Path) -> None:
         with pytest.raises(Contradiction):
             experiment.tell(clicked.id, reward=0.0)
         report = experiment.report()
-        assert "Clicks are rounded rewards of at most 10: " in report.sentence
+        assert "Rewards above 10 count as 10" in report.details
         assert report.outcomes["clicked"] == sum(bool(outcome.clicked) for outcome in first)
 
 

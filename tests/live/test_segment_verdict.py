@@ -129,12 +129,12 @@ def test_the_report_says_that_it_depends(report):
     assert found.segments[0].best == {"row": "A", "col": "1"}
     assert found.unsaid == (3, 0, 0)
     sentence = report.segments_sentence
-    assert sentence.startswith("What is best depends on the segment: no row is the best in all of them.")
-    assert "wrong has probability at most 0.05 however often you look" in sentence
-    assert "however the click rate of each segment moves" in sentence
-    assert "Of 3 visitors nothing was said." in sentence
+    assert sentence.startswith("The best row depends on the segment.")
+    assert "Segments: all statements hold together with 95% confidence, if within each segment" in report.details
+    assert "the click rate of each segment may change" in report.details
+    assert "3 visitors came without a segment." in sentence
     assert sentence in str(report)
-    assert "looks best (proven: *)" in str(report)
+    assert "looks best (* proven)" in str(report)
 
 
 def test_the_report_goes_over_the_wire(report):
@@ -150,14 +150,12 @@ def test_a_leader_that_loses_in_some_segment_is_not_said_to_hold_for_it(report):
     segments = dataclasses.replace(report.segments, answer="open", depends=(), segments=tuple(beaten))
     found = dataclasses.replace(report, segments=segments)
     other, device = "AB".replace(leader, ""), beaten[0].name
-    said = f"What leads overall is not the best in every segment: in {device} '{other}' beats '{leader}'."
-    assert found.segments_sentence.startswith(
-        f"{said} Another combination may be the best in all. That anything proven"
-    )
-    assert "Not every segment agrees with that, so this is no statement about the visitors of each" in found.sentence
+    said = "The overall leader is not best in every segment. "
+    assert found.segments_sentence.startswith(f"{said}In {device}, '{other}' beats the overall leader '{leader}'.")
+    assert "Some segments prefer another level; this result is for all visitors together." in found.warnings
     alike = dataclasses.replace(found, segments=dataclasses.replace(segments, segments=()))
-    assert "no statement about" not in alike.sentence
-    assert "proven" not in alike.segments_sentence
+    assert not alike.warnings
+    assert "Segments: " not in alike.details
 
 
 def test_a_level_marked_as_proven_has_its_condition_and_its_doubt(report):
@@ -166,11 +164,11 @@ def test_a_level_marked_as_proven_has_its_condition_and_its_doubt(report):
     starred = tuple(segment for segment in report.segments.segments if segment.proven.get("row") == leader)
     segments = dataclasses.replace(report.segments, answer="open", depends=(), segments=starred)
     found = dataclasses.replace(report, segments=segments)
-    assert "That anything proven of segments is wrong has probability at most 0.05" in found.segments_sentence
+    assert "Segments: all statements hold together with 95% confidence" in found.details
     assert "may be wrong" not in found.segments_sentence
     rang = Alarm("change", "tell", 0.0, 1, 1, "row", "A", "B", None, 2.0, 0.5, {}, False)
     told = dataclasses.replace(found, alarms=(rang,))
-    assert "An alarm rang, so what is proven of segments may be wrong." in told.segments_sentence
+    assert "An alarm was raised, so this may be wrong." in told.segments_sentence
     anew = dataclasses.replace(found, alarms=(dataclasses.replace(rang, did="restart"),))
     assert "may be wrong" not in anew.segments_sentence
 
@@ -179,10 +177,7 @@ def test_words_for_what_is_open_the_same_or_not_known():
     with Experiment("home", ["A", "B"], ["1", "2"], goal="decide", seed=1, db=None) as experiment:
         experiment.tell(experiment.ask(segment={"device": "phone"}), True)
         said = experiment.report().segments_sentence
-        assert (
-            said
-            == "Nothing so far shows that what is best depends on the segment: one combination may be the best for all."
-        )
+        assert said == "No sign so far that the best combination depends on the segment."
     with Experiment("home", ["A", "B"], ["1", "2"], "uniform", explore=0, seed=1, db=None) as experiment:
         rng = np.random.default_rng(1)
         for turn in range(30):
@@ -191,13 +186,13 @@ def test_words_for_what_is_open_the_same_or_not_known():
             experiment.tell_many(list(zip(asked, clicks, strict=True)))
         found = experiment.report()
         assert found.segments.answer == "same"
-        assert found.segments_sentence.startswith("The same combination is the best in each of 2 segments.")
+        assert found.segments_sentence.startswith("The same combination is best in all 2 segments.")
     with Experiment("home", ["A", "B"], ["1", "2"], "ucb1", explore=0, seed=1, db=None) as experiment:
         for number in range(80):
             experiment.tell(experiment.ask(segment={"device": "phone"}), number % 3 == 0)
-        assert "the policy left nothing to chance" in experiment.report().segments_sentence
+        assert "Cannot compare segments: traffic was not randomised." in experiment.report().segments_sentence
     with Experiment("home", 100, 100, seed=1, db=None) as experiment:
         experiment.do([])
         for number in range(3):
             experiment.tell(experiment.ask(segment={"visitor": number}), True)
-        assert "2 visitors of other segments are counted together" in str(experiment.report())
+        assert "2 visitors in other segments are counted together" in str(experiment.report())

@@ -8,7 +8,7 @@ from rankone.live.operate.doctor import examine
 
 from .helpers import Audience, pairs, saved, start, with_other_col
 
-STOPPED = "Stopped (by hand): every visitor now sees 'row 2' with 'col 1'. "
+STOPPED = "Stopped: everyone sees 'row 2' with 'col 1'"
 CHANGES = {
     "exclude": lambda experiment: experiment.exclude(source="bot"),
     "add_row": lambda experiment: experiment.add_level("row", "row new"),
@@ -34,7 +34,7 @@ def test_a_change_leaves_it_stopped(change, sqlite_db):
     CHANGES[change](experiment)
     assert set(pairs(experiment.ask(count=20))) == {(1, 0, True)}
     report = experiment.report()
-    assert report.sentence.startswith(STOPPED)
+    assert report.headline.startswith(STOPPED)
     assert (report.stopped, report.resumed) == ("by hand", None)
     state = saved(experiment)
     experiment.close()
@@ -53,16 +53,16 @@ def test_without_its_pair_it_experiments_again_and_says_so(side, gone, sqlite_db
     decisions = experiment.ask(count=20)
     assert not any(decision.filler for decision in decisions)
     assert gone not in {name for decision in decisions for name in (decision["row"], decision["col"])}
-    said = f"It experiments again: it was stopped on 'row 2' with 'col 1' until {side} '{gone}' was retired. "
+    said = f"Experimenting again: it was stopped on 'row 2' with 'col 1' until {side} '{gone}' was retired."
     report = experiment.report()
     assert report.stopped is report.shown is None
-    assert report.sentence.startswith(said)
+    assert report.warnings[0] == said
     experiment.add_level("row", "row new")  # another change, and a restart, leave that as it is
     state = saved(experiment)
     experiment.close()
     with Experiment("homepage", db=sqlite_db) as continued:
         assert saved(continued) == state
-        assert continued.report().sentence.startswith(said)
+        assert continued.report().warnings[0] == said
         continued.stop()
         assert continued.report().resumed is None
 
@@ -83,5 +83,5 @@ def test_a_policy_that_changed_leaves_it_stopped(sqlite_db):
     assert set(pairs(changed.ask(count=5))) == {(1, 0, True)}
     report = changed.report()
     assert report.eras[-1] == "the program's policy changed"
-    assert report.sentence.startswith(STOPPED)
+    assert report.headline.startswith(STOPPED)
     database.close()

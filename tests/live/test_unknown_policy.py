@@ -48,7 +48,7 @@ def test_it_is_listed_reported_and_exported_like_the_others(mixed, forget):
         report = Experiment("own", db=database).report()
         assert (report.policy, report.policy_known) == ("uniform", False)
         assert report.factors[0].levels == before.factors[0].levels
-        assert report.sentence.lower().endswith(f"{SAYS}; until then nothing can be asked or told.")
+        assert report.warnings[-1].lower() == f"{SAYS}. until then it takes no requests."
         assert Experiment("ordinary", db=database).report().policy_known
         assert decisions_table(database, "own").equals(table)
     listed = run.invoke(build_app(), ["experiments", str(mixed), "--json"])

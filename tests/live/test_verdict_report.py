@@ -13,17 +13,13 @@ from rankone.errors import InputError
 from rankone.evidence.levels import TRAFFIC_RATIOS, start_evidence, weigh
 from rankone.live import Experiment
 from rankone.live.report.comparing import shortfalls
-from rankone.live.report.report_wording import TRAFFIC_ERROR, condition
+from rankone.live.report.report_wording import TRAFFIC_ERROR
 from rankone.numerics.seeds import generator
 from rankone.wording.ratios import effect_text
 from tests.levels import col_of, row_of
 
 from .helpers import Clock, error_of, start
 from .visits import COLS, ROWS, live, visit
-
-MODEL = (
-    "if each level changes clicks by the same factor whatever it is shown with at all times and outcomes of all levels"
-)
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +36,12 @@ def test_a_winner_is_named_with_what_it_rests_on(reports):
     assert not last.good_enough
     assert last.basis == "any"
     assert (last.best["row"], last.best["col"]) == ("A", "x")
-    assert "'A' with 'x' has won" in last.sentence
-    assert "at most 0.05 however often you look and however the click rate of the whole site moves" in last.sentence
-    assert f"{MODEL} come back alike and equally soon" in last.sentence
-    assert "equally soon" not in condition(dataclasses.replace(last, window=60.0))  # then it does not matter
-    assert "stay as they are" not in last.sentence
+    assert last.headline.startswith("'A' with 'x' wins: ")
+    assert last.headline.endswith(" 95% sure.")
+    assert "95% sure, however often you look and however the site's click rate changes." in last.details
+    assert last.assumes.endswith("outcomes are reported equally completely and promptly for every level.")
+    assert "promptly" not in dataclasses.replace(last, window=60.0).assumes  # then it does not matter
+    assert last.brief == f"{last.headline}\n{last.assumes}"
     assert last.explore == 0.0
 
 
@@ -84,14 +81,14 @@ def test_ratios_to_the_leader_have_intervals_that_hold(reports):
 def test_uplift_over_the_control(reports):
     last = reports[-1]
     assert last.uplift_low + 1.0 <= 0.9 * 0.8 / (0.6 * 0.4) <= last.uplift_high + 1.0
-    assert re.search(r"Clicks against the control 'B' with 'y': \+\d+% \(\+\d+% to \+[\d,]+%\)\.", last.sentence)
+    assert re.search(r"Clicks against the control 'B' with 'y': \+\d+% \(\+\d+% to \+[\d,]+%\)\.", last.notes[0])
 
 
 def test_the_control_itself_may_lead():
     with live(["A", "B"], ["x"], control={"levels": ("A", "x"), "share": 0.3}) as experiment:
         last = visit(experiment, [0.9, 0.1], [0.9], 300)[-1]
     assert last.uplift == 0.0
-    assert "What leads is the control 'A' with 'x' itself." in last.sentence
+    assert "The leader is the control 'A' with 'x' itself." in last.notes
 
 
 def test_it_says_how_long_it_takes_at_the_traffic_so_far():
@@ -108,15 +105,15 @@ def test_it_says_how_long_it_takes_at_the_traffic_so_far():
     assert not report.decided
     assert 0 < few <= many
     assert report.seconds_left == pytest.approx((few * 86.4, many * 86.4), rel=0.01)
-    needs = r"If these differences are real, a verdict needs about [0-9,]+ to [0-9,]+ more visitors \(.* at the traffic"
-    assert re.search(needs, report.sentence)
+    needs = r"If these differences are real: [0-9,]+ to [0-9,]+ more visitors until a verdict \(.*\)"
+    assert re.search(needs, report.notes[0])
 
 
 def test_who_mostly_earns_is_told_why_it_takes_long():
     with live(goal="earn") as experiment:
         report = visit(experiment, [0.5, 0.4, 0.3], [0.5, 0.4], 500)[-1]
-    assert "A verdict may take long: it explores with" in report.sentence
-    assert "goal 'both' decides sooner" in report.sentence
+    assert "A verdict may take long: only" in report.notes[0]
+    assert "Goal 'both' decides sooner" in report.notes[0]
 
 
 def test_good_enough_is_said_as_such():
@@ -125,12 +122,10 @@ def test_good_enough_is_said_as_such():
         last = visit(experiment, [0.9, 0.9], [0.9], 2500)[-1]
     assert last.decided
     assert last.good_enough
-    assert "is good enough" in last.sentence
-    assert (
-        "no combination has more than 33% more clicks, wrong with probability at most 0.05 however often"
-        in last.sentence
-    )
-    assert last.stopped == "good enough, within 0.33 of the best, wrong with probability at most 0.05"
+    assert "within 33% of the best: " in last.headline
+    running = dataclasses.replace(last, stopped=None, shown=None)
+    assert running.headline.endswith(" clicked; nothing beats it by more than 33%. 95% sure.")
+    assert last.stopped == "good enough, within 33% of the best, 95% sure"
     assert max(level.ratio_high for level in last.factors[0].levels) <= math.sqrt(1.33) + 1e-12
 
 
@@ -151,7 +146,7 @@ def test_without_probabilities_the_highest_rate_leads_and_nothing_is_stated():
     with start(None, "ucb1", 3, 2, explore=0) as experiment:
         last = visit(experiment, [0.9, 0.2, 0.1], [0.9, 0.1], 500)[-1]
     assert (last.basis, last.leads, last.decided) == ("steady", True, False)
-    assert "'row 1' with 'col 1' has the highest click rate" in last.sentence
+    assert "'row 1' with 'col 1' has the highest rate, " in last.headline
     assert all(level.ratio is None for level in last.factors[0].levels)
     assert "rate with the leader" in str(last)
 
@@ -162,10 +157,7 @@ def test_a_level_that_is_added_begins_a_new_statement():
         experiment.add_level("row", "C's")
         report = experiment.report()
         assert not report.decided
-        assert (
-            "Row 'C's' was added: the verdict since then is a new statement, with an error of its own."
-            in report.sentence
-        )
+        assert "Row 'C's' was added. The verdict since then is a new statement" in report.details
 
 
 def test_outcomes_that_are_excluded_begin_a_new_statement():
@@ -173,9 +165,9 @@ def test_outcomes_that_are_excluded_begin_a_new_statement():
         visit(experiment, [0.9, 0.1], [0.9], 100)
         experiment.exclude(levels={"row": "B"})
         report = experiment.report()
-    said = f"{report.excluded:,} outcomes were excluded: the verdict since then is a new statement, with an error of its own."
+    said = f"{report.excluded:,} outcomes were excluded. The verdict since then is a new statement, with its own chance of error."
     assert 10 < report.excluded < 100
-    assert said in report.sentence
+    assert said in report.details
 
 
 def test_with_a_window_it_says_what_cannot_be_tested():
@@ -185,7 +177,7 @@ def test_with_a_window_it_says_what_cannot_be_tested():
         clock.pass_seconds(61)
         report = experiment.report()
     assert report.decided
-    assert "so this can be tested by voided decisions and late clicks only" in report.sentence
+    assert "tested with cancelled decisions and late clicks only" in report.details
 
 
 def test_a_stop_leaves_the_basis_as_it_is():
@@ -208,9 +200,9 @@ def test_lost_outcomes_of_a_level_are_noticed():
     assert last.shortfalls[0].name == "B"
     assert last.shortfalls[0].factor == "row"
     assert last.shortfalls[0].told < 0.6 < 0.9 < last.shortfalls[0].other_told
-    assert "Check your traffic: fewer outcomes came back of row 'B' than of" in last.sentence
-    assert "one experiment of 1,000" in last.sentence
-    assert "can look like this too" in last.sentence  # there is no window
+    assert "% of decisions with row 'B' have an outcome, " in last.warnings[0]
+    assert "1 of 1,000 experiments" in last.details
+    assert "Outcomes that take longer for some levels can cause this too." in last.details  # there is no window
     with live() as experiment:
         assert visit(experiment, [0.5] * 3, [0.5] * 2, 1000)[-1].shortfalls == ()
 
@@ -226,8 +218,8 @@ def test_lost_outcomes_can_make_a_winner_and_that_is_said():
         last = visit(experiment, [0.8, 0.8], [0.9], 2500, lost=lost)[-1]
     assert last.decided
     assert last.stopped is None
-    assert "'A' with 'x' looks like the winner" in last.sentence
-    assert "outcomes do not come back alike: that may be wrong" in last.sentence
+    assert last.headline.startswith("'A' with 'x' looks best (")
+    assert last.headline.endswith("but outcomes are not reported equally: check your traffic.")
 
 
 def test_a_warning_about_traffic_is_rare_where_all_is_well():
@@ -340,7 +332,7 @@ def test_reports_are_plain_values(reports):
     assert found["basis"] == "any"
     left_out = {"segments"}  # nobody said anything of a visitor
     fields = {field.name for field in dataclasses.fields(reports[-1])}
-    assert set(found) == fields - left_out | {"headline", "sentence"}
+    assert set(found) == fields - left_out | {"headline", "assumes", "warnings", "notes", "details", "control_effect"}
 
 
 @pytest.mark.parametrize(

@@ -63,20 +63,20 @@ def test_auto_stop_stops_on_the_right_pair_and_stays(sqlite_db):
             )
     assert report.decided
     assert "won" in report.stopped
-    assert "has won" in report.sentence
+    assert "the winner: " in report.headline
     assert (report.best["row"], report.best["col"]) == ("row 1", "col 1")
     assert {(row_of(decision), col_of(decision)) for decision in experiment.ask(count=50)} == {(0, 0)}
 
 
 def test_the_report_says_what_is_so(sqlite_db):
     experiment = start(sqlite_db, "ucb1")
-    assert experiment.report().sentence.startswith("No outcomes yet")
+    assert experiment.report().headline.startswith("No outcomes yet")
     audience = Audience()
     for _ in range(600):
         audience.step(experiment)
     report = experiment.report()
-    assert report.to_dict()["sentence"] == report.sentence
-    assert "leads" in report.sentence or "has won" in report.sentence
+    assert report.to_dict()["headline"] == report.headline
+    assert " is ahead, not proven yet: " in report.headline or " wins: " in report.headline
     assert sum(line.share for line in report.factors[0].levels) == pytest.approx(1)
     assert sum(line.decisions for line in report.factors[1].levels) == report.decisions
     assert sum(line.clicks for line in report.factors[0].levels) == report.outcomes["clicked"]

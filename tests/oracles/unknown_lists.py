@@ -106,9 +106,9 @@ def unirank_lists(n_items: int, n_positions: int, rng):
                     won[i, j] += click[i] > click[j]
 
 
-def pb_mhb_lists(n_items: int, n_positions: int, rng, c: float):
+def pb_mhb_lists(n_items: int, n_positions: int, rng, c: float, prior: float = 0.5):
     """PB-MHB with the whole likelihood at every step of the chain."""
-    clicks, misses = np.full((n_items, n_positions), 0.5), np.full((n_items, n_positions), 0.5)
+    clicks, misses = (np.full((n_items, n_positions), prior) for _ in range(2))
     attraction = [rng.random() for _ in range(n_items)]
     examination = [1.0] + [rng.random() for _ in range(n_positions - 1)]
 

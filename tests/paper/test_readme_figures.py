@@ -23,7 +23,7 @@ def test_as_many_claims_fail_as_the_readme_says():
 def test_the_regret_of_today_is_the_one_that_the_command_prints():
     (row,) = rankone.simulate(rankone.needle(32, 32), "uts", 2_000_000, runs=20, seed=1).summary().to_dicts()
     figure = f"{row['regret_mean']:,.0f} ± {row['regret_se']:,.0f}"
-    for page in ("README.md", "docs/theory-and-measurements.md"):
+    for page in ("README.md", "docs/reproducing-the-paper.md"):
         assert figure in _text(page), f"{page} must say {figure}"
 
 

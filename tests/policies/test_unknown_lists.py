@@ -23,6 +23,7 @@ TWINS = {
     "grab:gamma=3": lambda n, k, rng: slow.grab_lists(n, k, rng, STEPS, gamma=3),
     "pb-mhb": lambda n, k, rng: slow.pb_mhb_lists(n, k, rng, 1.0),
     "pb-mhb:c=1000": lambda n, k, rng: slow.pb_mhb_lists(n, k, rng, 1000.0),
+    "pb-mhb:prior=1": lambda n, k, rng: slow.pb_mhb_lists(n, k, rng, 1.0, prior=1.0),
     "unirank": lambda n, k, rng: slow.unirank_lists(n, k, rng),
 }
 

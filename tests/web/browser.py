@@ -50,7 +50,7 @@ def browser():
 
 @pytest.fixture
 def open_page(browser):
-    """Open an address; fail on any error in the page and on any request that leaves the service."""
+    """Open an address; fail on any error or warning in the page and on any request that leaves the service."""
     contexts = []
 
     def open_page(url, size=DESKTOP, allowed=(), **options):
@@ -60,7 +60,7 @@ def open_page(browser):
         page.set_default_timeout(PATIENCE)
         page.problems = []
         page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("console", lambda message: message.type == "error" and page.problems.append(message.text))
+        page.on("console", lambda message: message.type in ("error", "warning") and page.problems.append(message.text))
         home = re.match(r"https?://[^/]+|file://.*", url)[0]  # a page in a file is alone with itself
         page.on(
             "request", lambda asked: asked.url.startswith((home, "data:", *allowed)) or page.problems.append(asked.url)

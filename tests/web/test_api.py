@@ -254,7 +254,7 @@ def test_only_resume_or_the_end_of_its_pair_ends_a_stop(api):
     report = api.on(name, "GET", "/report").json()
     assert report["stopped"] is None
     assert report["resumed"] == "it was stopped on 'B' with '2' until col '2' was retired"
-    assert report["sentence"].startswith(f"It experiments again: {report['resumed']}. ")
+    assert report["warnings"] == [f"Experimenting again: {report['resumed']}."]
     assert {decision["levels"]["col"] for decision in ask(api, name, {"count": 20})} <= {"1", "3"}
 
 

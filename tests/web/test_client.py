@@ -113,8 +113,8 @@ def test_a_report_comes_back_as_it_was_made(client):
         asked = [made for made in shop.ask(50) if made["row"] == "A" or rng.random() >= lost]
         shop.tell_many([(made, bool(rng.random() < (0.9 if made["row"] == "B" else 0.3))) for made in asked])
     report = shop.report()
-    assert report.sentence in str(report)
-    assert report.to_dict()["sentence"] == report.sentence
+    assert report.brief in str(report)
+    assert report.to_dict()["headline"] == report.headline
     assert (report.best["row"], report.basis, report.decided, report.good_enough) == ("B", "any", True, False)
     assert sound.uplift_low > -0.5  # not what stands there where nothing came back
     assert sound.factors[0].levels[0].ratio_high <= 1.0
@@ -149,7 +149,7 @@ with rankone.Client(sys.argv[1]) as client:
         experiment.tell(decision, False)
     except rankone.errors.Contradiction as error:
         print(error.expected)
-    print(experiment.report().sentence)
+    print(experiment.report().headline)
 """
 
 

@@ -18,4 +18,4 @@ def test_the_demo_is_decided_within_5000_visitors(tmp_path):
     assert report.goal == "both"
     assert report.basis == "any"
     assert (report.best["row"], report.best["col"]) == (problem.row_names[row], problem.col_names[col])
-    assert "has won" in report.sentence
+    assert " wins: " in report.headline

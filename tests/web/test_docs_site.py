@@ -1,4 +1,4 @@
-"""What the documentation says of the service is so: its tables, its Python, its requests."""
+"""What the documentation says of the service is so: its Python, its requests."""
 
 import json
 import re
@@ -8,8 +8,6 @@ import urllib.request
 from rankone.client.client import Client
 from rankone.live import Database
 from rankone.web.server.access.tokens import list_tokens
-from rankone.web.server.app import OPERATIONS
-from rankone.web.server.limits import Limits
 from tests.reader import command
 from tests.test_docs import ROOT, blocks, commands
 
@@ -20,24 +18,6 @@ PAGE = ROOT / "docs" / "run-it-on-your-site.md"
 
 def block(language):
     return re.search(rf"^```{language}[^\n]*\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)[1]
-
-
-def between(mark):
-    return re.search(rf"<!-- {mark} -->\n(.*?)\n?<!-- /{mark} -->", PAGE.read_text(), re.DOTALL)[1]
-
-
-def operations_table():
-    rows = ["| request | scope | what it does |", "|---|---|---|"]
-    for operation in OPERATIONS:
-        if operation.path.startswith(("/v1", "/health", "/metrics", "/openapi")):
-            text = operation.handler.__doc__.partition("\n")[0]
-            rows.append(f"| `{operation.method} {operation.path}` | {operation.scope or '-'} | {text} |")
-    return "\n".join(rows)
-
-
-def test_the_tables_are_those_of_the_code():
-    assert between("limits") == Limits().markdown()
-    assert between("operations") == operations_table()
 
 
 def test_the_python_of_the_page_runs(tmp_path):

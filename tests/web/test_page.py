@@ -42,8 +42,12 @@ def test_it_shows_what_leads_and_updates_by_itself(alive, open_page):
     page = open_page(url)
     shown(page, "homepage")
     report = client.experiment("homepage").report()
-    assert page.inner_text("#sentence") == report.sentence
-    assert "'row 1' with 'col 1'" in report.sentence
+    assert page.inner_text("#sentence") == report.headline
+    assert page.inner_text("#assumes") == report.assumes
+    assert "'row 1' with 'col 1'" in report.headline
+    assert not page.locator("#method").is_visible()
+    page.locator("#more summary").click()
+    assert page.inner_text("#method").splitlines() == [*report.notes, *report.details.splitlines()]
     assert "all traffic is simulated" in page.inner_text("#labels")
     assert figure(page, "Decisions").startswith("1,500")
     figures = page.locator("#rates-map tbody td").all_inner_texts()
@@ -65,11 +69,11 @@ def test_it_shows_the_stage_and_the_survivors(alive, open_page):
     view = Api(url).on("checkout", "GET", "/view").json()
     assert view["stage"] >= 1
     assert view["left"] == {"row": ["row 1"], "col": ["col 1"]}
-    assert f"stage {view['stage'] + 1}: 1 of 3 levels of row and 1 of 2 levels of col survive" in page.inner_text(
+    assert f"stage {view['stage'] + 1}: 1 of 3 levels of row and 1 of 2 levels of col are left" in page.inner_text(
         "#race-note"
     )
     assert page.locator("#factor-0 td", has_text="eliminated").count() == 2
-    assert f"{view['stage'] + 1}\n1 of 3 levels of row and 1 of 2 levels of col survive" in page.inner_text("#figures")
+    assert f"{view['stage'] + 1}\n1 of 3 levels of row and 1 of 2 levels of col left" in page.inner_text("#figures")
 
 
 def test_it_is_honest_without_data(alive, open_page):
@@ -84,7 +88,7 @@ def test_it_is_honest_without_data(alive, open_page):
     assert set(page.locator("#maps tbody td").all_inner_texts()) == {"–"}
     text = page.inner_text("main")
     assert "Too few outcomes yet" in text
-    assert "nothing to compare yet" in text
+    assert "not enough data" in text
     assert "★" not in text
     assert "NaN" not in text
 
@@ -150,10 +154,9 @@ def test_its_figures_mean_what_they_say(tmp_path, open_page):
         assert re.search(r"the last one 2\.[4-7] hours ago", figures)
         assert "a second now" not in figures
         assert "after 10 minutes" in page.inner_text("#labels")
-        assert "every visitor now sees 'row 2' with 'col 1'" in page.inner_text("#sentence")
-        assert (
-            "Nobody is called out of the race: too few decisions were drawn at random to compare levels."
-            in page.inner_text("#race-note")
+        assert "Stopped: everyone sees 'row 2' with 'col 1'" in page.inner_text("#sentence")
+        assert "No level is ruled out: too few decisions were drawn at random to compare them." in page.inner_text(
+            "#race-note"
         )
         assert not re.search(r"\d %", page.inner_text("main"))
         page.wait_for_selector("#rate-chart svg")
@@ -246,7 +249,7 @@ def test_it_says_so_when_the_service_is_away(tmp_path, open_page):
         page = open_page(url)
         page.wait_for_selector("#empty:not([hidden])")
     page.wait_for_selector("#status.bad")
-    assert "no answer" in page.inner_text("#status")
+    assert "No answer" in page.inner_text("#status")
 
 
 def test_the_policy_of_the_page_forbids_foreign_scripts_and_eval(alive, open_page):

@@ -73,7 +73,7 @@ def test_an_operator_does_everything_from_the_page(closed, open_page):
 
     form(page, "Stop").get_by_label("row").select_option("B")
     form(page, "Stop").get_by_label("col").select_option("2")
-    asked = carry_out(page, "Stop", "it is stopped", yes=False)
+    asked = carry_out(page, "Stop", "stopped", yes=False)
     assert asked == "Stop 'homepage', and show every visitor 'B' with '2'?"
     assert experiment.report().stopped is None  # nothing is done without the second click
     form(page, "Stop").get_by_label("Why").fill("<i>enough</i>")
@@ -92,7 +92,7 @@ def test_an_operator_does_everything_from_the_page(closed, open_page):
     form(page, "Add a level").get_by_label("Name").fill("D")
     form(page, "Add a level").locator("button").last.click()
     page.click("#confirm button.act")
-    page.locator("#factor-0 th", has_text="D").wait_for()
+    page.locator("#factor-0 tbody th", has_text="D").wait_for()
     form(page, "Retire a level").get_by_label("Level").select_option(label="row: D")
     form(page, "Retire a level").locator("button").last.click()
     page.click("#confirm button.act")
@@ -141,7 +141,7 @@ def test_experiments_and_tokens_are_made_and_ended(closed, open_page):
     new.get_by_label("Name", exact=True).fill("<u>fresh</u>")
     new.locator("textarea").nth(0).fill("one\n two \n\n<script>window.hacked=1</script>")
     new.locator("textarea").nth(1).fill("x\ny")
-    assert "with 6 combinations (3 times 2)" in carry_out(page, "New experiment", "it is there")
+    assert "with 6 combinations (3 times 2)" in carry_out(page, "New experiment", "created")
     assert "<u>fresh</u>" in database.names()
     with Experiment("<u>fresh</u>", db=database) as fresh:
         assert [row.name for row in fresh.report().factors[0].levels][:2] == ["one", "two"]
@@ -150,7 +150,7 @@ def test_experiments_and_tokens_are_made_and_ended(closed, open_page):
     make = form(page, "New token")
     make.get_by_label("read").check()
     make.get_by_label("Note").fill("<img src=x onerror=window.hacked=1>")
-    assert "may read on all experiments" in carry_out(page, "New token", "This is the only time you see it")
+    assert "may read on all experiments" in carry_out(page, "New token", "Copy it now, it is not shown again")
     secret = make.locator(".secret").inner_text()
     (made,) = [token for token in list_tokens(database) if token.id == secret.split("_")[1]]
     assert (made.scopes, made.made_by) == (("read",), admin.split("_")[1])
@@ -186,13 +186,19 @@ def test_a_new_experiment_may_have_any_number_of_factors(closed, open_page, opti
     new.locator("button").last.click()
     new.get_by_text("two are called 'headline'").wait_for()
     new.get_by_label("Its name").nth(3).fill("button")
+    new.get_by_label("Good enough within").fill("0.05")
+    new.get_by_label("Stop automatically").check()
+    control = {factor: levels[0] for factor, levels in wanted.items()}
+    new.get_by_label("Control", exact=True).fill("\n".join(f"{factor} = {level}" for factor, level in control.items()))
     new.get_by_text("More settings").click()
     new.get_by_label("What is known of visitors").fill("device = phone, desktop\n\ncountry")
     width = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert width[0] <= width[1]
-    assert "with 12 combinations (2 times 3 times 2 times 1)" in carry_out(page, "New experiment", "it is there")
+    assert "with 12 combinations (2 times 3 times 2 times 1)" in carry_out(page, "New experiment", "created")
     with Experiment(name, db=database) as made:
-        found = made.report().factors
+        report, stopping = made.report(), made.look(lambda fold: fold.settings.stopping)
+        assert (report.control, stopping.margin, stopping.auto) == (control, 0.05, True)
+        found = report.factors
         assert {factor.name: [level.name for level in factor.levels] for factor in found} == wanted
         declared = made.look(lambda fold: fold.segments.declared)
         assert declared == (("country", None), ("device", ("phone", "desktop")))
@@ -207,7 +213,7 @@ def test_a_new_experiment_may_have_any_number_of_factors(closed, open_page, opti
     new.get_by_label("Name", exact=True).fill(f"{name}: one")
     new.get_by_label("Its name").fill("headline")
     new.get_by_label("Its levels").fill("A\nB")
-    assert "with 2 combinations?" in carry_out(page, "New experiment", "it is there")
+    assert "with 2 combinations?" in carry_out(page, "New experiment", "created")
     assert page.evaluate("window.hacked") is None
 
 
@@ -292,7 +298,7 @@ def test_the_first_token_from_the_page_shuts_nobody_out(tmp_path, open_page):
         for scope in SCOPES:
             form(page, "New token").get_by_label(scope, exact=True).check()
         assert "From then on everybody needs a token" in carry_out(
-            page, "New token", "This is the only time you see it"
+            page, "New token", "Copy it now, it is not shown again"
         )
         while Api(url)("GET", "/v1/experiments").status != 401:
             time.sleep(0.05)

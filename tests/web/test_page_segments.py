@@ -35,9 +35,10 @@ def segments(tmp_path_factory):
 def test_it_says_whether_the_best_depends_on_the_segment(segments, open_page, size):
     page = open_page(segments, size)
     shown(page, "home")
-    assert "What is best depends on the segment: no row is the best" in page.inner_text("#segments-note")
-    assert "What is best depends on the segment" in page.inner_text("#sentence")
-    lines = [line.inner_text().split("\t") for line in page.locator("#segments tbody tr").all()]
+    assert "The best row depends on the segment." in page.inner_text("#segments-note")
+    assert "Segments have different winners" in page.inner_text("#warnings")
+    rows = page.locator("#segments tbody tr").all()
+    lines = [[cell.strip() for cell in row.inner_text().split("\t")] for row in rows]
     assert [line[:3] for line in lines] == [["DE", "phone", "2,400"], ["DE", "desktop", "2,400"]]
     assert "★ Save time today" in lines[0][5]
     assert "★ Work less" in lines[1][5]

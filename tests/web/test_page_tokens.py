@@ -69,7 +69,7 @@ def test_an_invented_attribute_of_a_page_shuts_nobody_out(service):
     found = reported(operator, name)
     assert [(each["name"], each["decisions"]) for each in found["segments"]] == [("phone", 1)]
     assert found["ignored"] == {"": 3}
-    assert "Not declared, so ignored: other attributes (3 visitors)." in found["sentence"]
+    assert "Ignored, not declared: other attributes (3 visitors)." in found["sentence"]
 
 
 def test_invented_levels_fill_no_slots_where_levels_are_declared(service):

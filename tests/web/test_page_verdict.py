@@ -6,6 +6,8 @@ import pytest
 
 from rankone.live import Database, Experiment
 from rankone.numerics.seeds import generator
+from rankone.wording.numbers import percent
+from rankone.wording.ratios import signed_percent
 from tests.levels import row_of
 
 from .browser import DESKTOP, PHONE, figure, needs_chromium, shown
@@ -49,12 +51,11 @@ def verdicts(tmp_path_factory):
 def test_it_shows_the_verdict(verdicts, open_page, size, scheme):
     page = open_page(verdicts, size, color_scheme=scheme)
     shown(page, "decided")
-    assert page.inner_text("#sentence strong").startswith("'Save time today' with 'beach' has won")
-    assert "however the click rate of the whole site moves" in page.inner_text("#sentence")
+    assert page.inner_text("#sentence").startswith("'Save time today' with 'beach' wins: ")
+    assert page.inner_text("#assumes").startswith("Assumes: ")
     assert figure(page, "Verdict").startswith("decided")
-    assert 100 < float(re.match(r"\+([\d.]+)%", figure(page, "Over the control"))[1]) < 700  # +260% in truth
-    assert re.search(r"[+-]\S+% to \+\S+%", figure(page, "Over the control"))
-    assert page.locator("#traffic-warning").is_hidden()
+    assert figure(page, "Over the control") == "–\nnot enough data"  # +279%, but -39% to +7,125%
+    assert page.locator("#warnings").is_hidden()
     assert "control Work less, desk, 10% of decisions" in page.inner_text("#labels")
     assert re.search(r"-\d+%\s+\(-\d+% to -?\d+%\)", page.locator("#factor-0 tbody tr").nth(1).inner_text())
     assert page.locator("#factor-0 .whisker .leader").count() == 1  # not of the leader itself
@@ -72,13 +73,27 @@ def test_it_shows_what_is_not_decided_and_what_is_good_enough(verdicts, open_pag
     assert "good enough within 5%" in page.inner_text("#labels")
     shown(page, "near tie")
     assert figure(page, "Verdict").startswith("good enough\nwithin 40%")
-    assert "no combination has more than 40% more clicks" in page.inner_text("#sentence")
+    assert "nothing beats it by more than 40%. 95% sure." in page.inner_text("#sentence")
 
 
 def test_it_warns_of_traffic_that_does_not_match(verdicts, open_page):
     page = open_page(verdicts)
     shown(page, "leaky")
-    page.wait_for_selector("#traffic-warning:not([hidden])")
-    assert "row B (" in page.inner_text("#traffic-warning")
-    assert "Check your traffic" in page.inner_text("#sentence")
+    page.wait_for_selector("#warnings:not([hidden])")
+    assert "% of decisions with row 'B' have an outcome" in page.inner_text("#warnings")
+    assert "check your traffic" in page.inner_text("#sentence")
     assert figure(page, "Verdict").startswith("in doubt")
+
+
+def test_it_writes_percentages_as_the_report_does(verdicts, open_page):
+    """0.04% is not 0%: rates have three figures, other shares and effects two, by one rule in both languages."""
+    page = open_page(verdicts)
+    shares = [0.0, 0.0004, 0.00012345, 0.0412345, 0.1, 0.0991, 0.5, 0.9996, 1.0, 12.346, -0.026, 0.002]
+    written = page.evaluate(
+        """async (shares) => {
+          const { percent, signedPercent } = await import("./dom.js");
+          return shares.map((share) => [percent(share), percent(share, 2), signedPercent(share)]);
+        }""",
+        shares,
+    )
+    assert written == [[percent(share), percent(share, 2), signed_percent(1.0 + share)] for share in shares]

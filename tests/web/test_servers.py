@@ -49,7 +49,7 @@ def test_the_command_sends_visitors(tmp_path):
         found = CliRunner().invoke(build_app(), [*words, "--rate", "100000"])
         assert found.exit_code == 0, found.output
         assert "50 visits" in found.output
-        assert client.experiment("demo").report().sentence in found.output
+        assert client.experiment("demo").report().brief in found.output
         client.create("other size", 3, 3, "ucb1")
         wrong = CliRunner().invoke(build_app(), ["simulate-traffic", url, "other size", *words[3:]])
         assert "a problem of 3 x 3" in str(wrong.exception)

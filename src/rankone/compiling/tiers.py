@@ -116,6 +116,16 @@ class Tiered:
             return self._run_plain(arguments)
         return self._compile_now(arguments)  # it is long, or the background has lost the request again and again
 
+    def known(self, *arguments: Any) -> Callable[..., Any] | None:
+        """Return the compiled code of arguments that it was just run with, for these very objects: it looks at nothing.
+
+        To look at the types of all arrays of a state takes longer than a step. None: it was not compiled code that ran.
+        """
+        if _waiting.looking is not None or not isinstance(self._compiled, CPUDispatcher):
+            return None
+        result: Any = self._compiled.overloads.get(tuple(map(self._compiled.typeof_pyval, arguments)))
+        return None if result is None else result.entry_point
+
     def _compile_now(self, arguments: tuple[Any, ...]) -> Any:
         with _said("rankone: compiling, once for this policy on this machine ...\n"):
             return self._compiled(*arguments)

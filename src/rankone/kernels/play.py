@@ -20,7 +20,15 @@ _STRETCH_SECONDS = 0.25  # and about how often later: Ctrl-C is heard then
 
 
 def play(
-    state: Any, world: Any, late: Any, moving: Any, rng: Any, checkpoints: Ints, regrets: Floats, scratch: Any
+    state: Any,
+    world: Any,
+    late: Any,
+    moving: Any,
+    rng: Any,
+    luck: Any,
+    checkpoints: Ints,
+    regrets: Floats,
+    scratch: Any,
 ) -> bool:
     """Play up to the last checkpoint; fill `regrets` with the cumulative pseudo-regret at each checkpoint.
 
@@ -29,7 +37,10 @@ def play(
 
     `late` is None where outcomes come at once, `moving` where the world is steady: what only the others need is then
     not even compiled. Once a policy is settled in a steady world, its remaining regret is arithmetic.
+
+    `luck` are random numbers of the world's own (paired studies); None: world and policy share `rng`.
     """
+    source = rng if luck is None else luck
     shown, counters = scratch.shown, scratch.counters
     step, regret = counters[RUN_STEP], scratch.regret[0]
     for index in range(counters[RUN_POINT], len(checkpoints)):
@@ -42,18 +53,18 @@ def play(
                 counters[RUN_STEP], counters[RUN_POINT], scratch.regret[0] = step, index, regret
                 return False
             if moving is not None:
-                move(world, step, rng)
-                observe(world, step, rng, scratch.context)
+                move(world, step, source)
+                observe(world, step, source, scratch.context)
             tag = decide(state, scratch.context, rng, shown)
             lost = loss(world, shown)
             if moving is None and settled(state):
                 regret += (checkpoints[index] - step) * lost
                 step = checkpoints[index]
                 break
-            seen = respond(world, shown, scratch.outcome, rng)
+            seen = respond(world, shown, scratch.outcome, source)
             regret += lost
             if late is not None:
-                file(late, step, tag, seen, rng, scratch)
+                file(late, step, tag, seen, source, scratch)
             elif seen:
                 learn(state, shown, tag, scratch.outcome)
             else:
@@ -67,7 +78,13 @@ def play(
 
 
 def play_through(
-    state: Any, world: Any, late: Late | None, rng: np.random.Generator, checkpoints: Ints, scratch: Scratch
+    state: Any,
+    world: Any,
+    late: Late | None,
+    rng: np.random.Generator,
+    checkpoints: Ints,
+    scratch: Scratch,
+    luck: np.random.Generator | None = None,
 ) -> tuple[Floats, int]:
     """Play a run; return the regret at each checkpoint and how many decisions came after a new outcome.
 
@@ -77,7 +94,7 @@ def play_through(
     regrets, moving = np.empty(len(checkpoints)), None if steady(world) else True
     stretch, counters = _FIRST_STRETCH, scratch.counters
     counters[RUN_PAUSE], begin = stretch, time.perf_counter()
-    while not loop(state, world, late, moving, rng, checkpoints, regrets, scratch):
+    while not loop(state, world, late, moving, rng, luck, checkpoints, regrets, scratch):
         if late is not None and counters[RUN_OPEN] == len(late.waiting):
             late = late.with_room()
         state = with_room(state, int(counters[RUN_OPEN]) + _SPARE_ROOM)

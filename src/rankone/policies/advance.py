@@ -5,6 +5,7 @@ repeats history bit for bit, or says where it differs. A live experiment may ste
 also gets the probabilities with which each decision was made.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -43,6 +44,10 @@ class Stretch(NamedTuple):
         shown, outcomes = np.zeros((size, layout.shown), np.int64), np.zeros((size, layout.outcome), np.int64)
         result = cls.of(np.zeros(size, np.int64), shown, np.zeros(size, np.int64), outcomes)
         return result._replace(context=np.zeros((size, layout.context)))
+
+    def fill(self, what: Sequence[int], shown: Sequence[Any], tags: Sequence[int], clicked: Sequence[int]) -> None:
+        """Write events into a room for so many."""
+        self.what[:], self.shown[:], self.tags[:], self.outcomes[:, 0] = what, shown, tags, clicked
 
     @classmethod
     def known(cls, pulls: Ints, clicks: Ints, by_segment: bool = False) -> Self:

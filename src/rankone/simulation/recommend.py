@@ -1,4 +1,4 @@
-"""Which policy suits what. The rules come from measurements: `docs/which-policy.md` has the tables behind each line."""
+"""Which policy suits what. The rules come from measurements: `docs/measured.md` has the tables behind each line."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _FOR_LISTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
 }
 
 
-# Figures of the table in docs/which-policy.md, against which a test holds them: the regret of uts as a share of
+# Figures of the table in docs/measured.md, against which a test holds them: the regret of uts as a share of
 # rank1elim-kl's, and what late outcomes add to thompson's.
 LATE_SHARE, BATCHES_SHARE, THOMPSON_LATE = 0.15, 0.44, 0.09
 # Policies a newcomer should see beside the recommended one: the paper's algorithm and the usual baseline.

@@ -16,7 +16,7 @@ from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.problems import Problem, Product, RankOne
 from rankone.simulation.feedback import AT_ONCE, Feedback
-from rankone.simulation.work_unit import ready_for, run_name, start_on
+from rankone.simulation.work_unit import luck_of, ready_for, run_name, start_on
 
 
 class CountingWorld(NamedTuple):
@@ -46,7 +46,13 @@ def _loss(world: CountingWorld, shown: Any) -> float:
 
 
 def count_traffic(
-    policy: Policy, problem: Problem, checkpoints: Ints, seed: int, run: int = 0, feedback: Feedback = AT_ONCE
+    policy: Policy,
+    problem: Problem,
+    checkpoints: Ints,
+    seed: int,
+    run: int = 0,
+    feedback: Feedback = AT_ONCE,
+    paired: bool = False,
 ) -> tuple[Ints, Floats]:
     """Return how often each level was shown up to each checkpoint since the one before, and the regret of that run.
 
@@ -61,7 +67,8 @@ def count_traffic(
     counting = CountingWorld(world, counts, first[:-1], checkpoints, np.zeros(2, np.int64))
     scratch, rng = Scratch.new(problem.layout), generator(*run_name(seed, problem, policy, run, feedback))
     with compile_errors_explained(type(policy).__module__):
-        regret, _ = play_through(state, counting, feedback.start(scratch), rng, checkpoints, scratch)
+        luck = luck_of(seed, problem, run) if paired else None
+        regret, _ = play_through(state, counting, feedback.start(scratch), rng, checkpoints, scratch, luck)
     missing = np.diff(checkpoints, prepend=0) - counts[:, : first[1]].sum(axis=1)  # settled: it was not played on
     for factor, level in enumerate(scratch.shown):
         counts[:, first[factor] + level] += missing
@@ -91,7 +98,7 @@ def level_ratios(problem: Problem) -> pl.DataFrame:
 
 
 def traffic_table(
-    policies: Sequence[Policy], problem: Problem, checkpoints: Ints, seed: int, run: int, feedback: Feedback
+    policies: Sequence[Policy], problem: Problem, checkpoints: Ints, seed: int, run: int, late: Feedback, paired: bool
 ) -> pl.DataFrame:
     """Return the share of the decisions that each level had since the checkpoint before, in one run of each policy."""
     names = _checked(problem).level_names
@@ -100,7 +107,7 @@ def traffic_table(
     )
     tables, lengths = [], np.diff(checkpoints, prepend=0)
     for policy in policies:
-        counts, _ = count_traffic(policy, problem, checkpoints, seed, run, feedback)
+        counts, _ = count_traffic(policy, problem, checkpoints, seed, run, late, paired)
         for step, shares in zip(checkpoints.tolist(), (counts / lengths[:, None]), strict=True):
             about = {"policy": pl.lit(policy.label), "step": pl.lit(step, pl.Int64)}
             tables.append(levels.with_columns(share=pl.Series(shares), **about))

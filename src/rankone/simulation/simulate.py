@@ -46,6 +46,7 @@ def simulate(
     progress: Progress | bool | None = None,
     feedback: Feedback | str | None = None,
     on_stop: OnStop = "return",
+    paired: bool = False,
 ) -> Study:
     """Play policies on problems and return the study.
 
@@ -67,6 +68,9 @@ def simulate(
             before the next decision.
         on_stop: what Ctrl-C does: "return" the study of the runs that are finished, with a warning, or "raise"
             KeyboardInterrupt, as it does where no run is finished. Either way finished runs are kept in `out`.
+        paired: give all policies of a run the same visitors: at step t one random number decides whether a combination
+            is clicked, whoever shows it. Differences between policies (`Study.versus`) then have smaller errors. In
+            lists whose readers stop at a click, policies share luck only until they first differ.
 
     >>> import rankone
     >>> study = rankone.simulate(rankone.RankOne([0.9, 0.5], [0.8, 0.3]), "ucb1", horizon=500, runs=2, workers=1)
@@ -104,6 +108,7 @@ def simulate(
                 "policies": labels,
                 "runs": runs,
                 **({} if late.is_immediate else {"feedback": late.label}),
+                **({"paired": True} if paired else {}),
                 **made_with(),
             }
             code = {
@@ -119,7 +124,7 @@ def simulate(
             (world.name, label): [run for run in range(runs) if (world.name, label, run) not in done]
             for world, label in itertools.product(worlds, labels)
         }
-        units = Units(worlds, players, steps, late, seed, missing)
+        units = Units(worlds, players, steps, late, seed, missing, paired)
         digests = {world.name: world.digest for world in worlds}
         try:
             for results in stack.enter_context(contextlib.closing(carry_out(units, workers, executor))):
@@ -133,7 +138,7 @@ def simulate(
                 raise
             message = f"stopped by hand: the study has the {len(done):,} of {wanted:,} runs that are finished"
             warnings.warn(message, stacklevel=3)
-    return Study(worlds, labels, steps, list(done.values()), late, seed=seed, wanted=wanted)
+    return Study(worlds, labels, steps, list(done.values()), late, seed=seed, wanted=wanted, paired=paired)
 
 
 class Part(NamedTuple):

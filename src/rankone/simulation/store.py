@@ -47,7 +47,14 @@ class RunStore:
         header = self.directory / "study.json"
         if header.exists():
             present = _read(header.read_text(), str(header))
-            for key in ("format", "horizon", "seed", "checkpoints", "feedback"):  # `code` sees to other versions
+            for key in (
+                "format",
+                "horizon",
+                "seed",
+                "checkpoints",
+                "feedback",
+                "paired",
+            ):  # `code` sees to other versions
                 wanted, got = (_short(about.get(key)) for about in (description, present))
                 if present.get(key) != description.get(key):
                     raise InputError(

@@ -63,9 +63,10 @@ class Study(Shown):
         *,
         seed: int | None = None,
         wanted: int | None = None,
+        paired: bool = False,
     ) -> None:
         self.problems, self.policies = list(problems), list(policies)
-        self.checkpoints, self.feedback, self.seed = checkpoints, feedback, seed
+        self.checkpoints, self.feedback, self.seed, self.paired = checkpoints, feedback, seed, paired
         self.wanted = len(runs) if wanted is None else wanted  # runs that were asked for
         self.runs = sorted(
             runs, key=lambda run: (self._problem_names.index(run.problem), self.policies.index(run.policy), run.run)
@@ -80,7 +81,8 @@ class Study(Shown):
         runs = kept_runs(directory, problems, about["policies"], about["runs"])
         steps = np.array(about["checkpoints"], dtype=np.int64)
         late, wanted = as_feedback(about.get("feedback")), len(problems) * len(about["policies"]) * about["runs"]
-        return cls(problems, about["policies"], steps, runs, late, seed=about["seed"], wanted=wanted)
+        how = {"seed": about["seed"], "wanted": wanted, "paired": about.get("paired", False)}
+        return cls(problems, about["policies"], steps, runs, late, **how)
 
     @property
     def headline(self) -> str:
@@ -108,7 +110,7 @@ class Study(Shown):
         return "\n".join(filter(None, [self.headline, after]))
 
     def _tables(self) -> dict[str, pl.DataFrame]:
-        return {"summary": self.summary(), "table": self.table}
+        return {"summary": self.summary(), "table": self.table, "versus": self.versus()}
 
     def _shown(self) -> pl.DataFrame:
         return self.summary().select(pl.col(name).alias(TITLES[name]) for name in _SHOWN)
@@ -169,12 +171,41 @@ class Study(Shown):
         )
         return self._with_feedback(table)
 
+    def versus(self) -> pl.DataFrame:
+        """Who beats whom: one row for each two policies of a problem, the one with less final regret first.
+
+        ``difference`` is how much less, ``se`` its standard error and ``better`` the share of runs in which it has
+        less. Where the study is paired, the error is that of the differences run by run.
+
+        >>> import rankone
+        >>> names = ["uts", "ucb1", "uniform"]
+        >>> study = rankone.simulate("needle:4x4", names, 2_000, runs=5, workers=1, paired=True)
+        >>> study.versus().select("policy", "other").row(0)
+        ('uts', 'ucb1')
+        """
+        final = self._runs.select("problem", "policy", "run", regret=pl.col("regret").list.last())
+        order = pl.DataFrame({"policy": self.policies, "rank": range(len(self.policies))})
+        final = final.with_columns(mean=pl.col("regret").mean().over("problem", "policy")).join(order, on="policy")
+        pairs = final.join(final, on=["problem", "run"], suffix="_other", maintain_order="left_right").filter(
+            (pl.col("mean") < pl.col("mean_other"))
+            | ((pl.col("mean") == pl.col("mean_other")) & (pl.col("rank") < pl.col("rank_other")))
+        )
+        less, regret, other = pl.col("regret_other") - pl.col("regret"), pl.col("regret"), pl.col("regret_other")
+        spread = less.std() if self.paired else (regret.var() + other.var()).sqrt()
+        table = pairs.group_by("problem", "policy", pl.col("policy_other").alias("other"), maintain_order=True).agg(
+            runs=pl.len(),
+            difference=less.mean(),
+            se=spread / pl.len().sqrt(),
+            better=(less > 0).mean(),
+        )
+        return self._with_feedback(table)
+
     def only(self, policies: Sequence[str]) -> Study:
         """Return the part of the study that is about these policies, named by their labels."""
         for label in policies:
             one_of("policies of the study", label, self.policies)
         kept = [run for run in self.runs if run.policy in policies]
-        return Study(self.problems, policies, self.checkpoints, kept, self.feedback, seed=self.seed)
+        return Study(self.problems, policies, self.checkpoints, kept, self.feedback, seed=self.seed, paired=self.paired)
 
     def chart(
         self,
@@ -224,7 +255,8 @@ class Study(Shown):
         if self.seed is None:
             raise InputError("the seed of the study", "none", "simulate it again")
         players = [as_policy(label) for label in self.policies]
-        return traffic_table(players, self._problem(problem), self.checkpoints, self.seed, run, self.feedback)
+        world = self._problem(problem)
+        return traffic_table(players, world, self.checkpoints, self.seed, run, self.feedback, self.paired)
 
     def _problem(self, name: str | None) -> Problem:
         names = self._problem_names

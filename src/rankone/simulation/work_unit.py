@@ -56,6 +56,7 @@ class Unit:
     seed: int
     runs: range
     feedback: Feedback = AT_ONCE
+    paired: bool = False
     versions: Mapping[str, str] = field(default_factory=versions)
 
 
@@ -91,36 +92,50 @@ def start_on(policy: Policy, problem: Problem) -> Any:
 
 
 def play_run(
-    state: Any, problem: Problem, checkpoints: Ints, rng: np.random.Generator, late: Feedback = AT_ONCE
+    state: Any,
+    problem: Problem,
+    checkpoints: Ints,
+    rng: np.random.Generator,
+    late: Feedback = AT_ONCE,
+    luck: np.random.Generator | None = None,
 ) -> tuple[Floats, int]:
     """Play a policy's state on a problem; return the regret at each checkpoint, and how often it heard of outcomes."""
     scratch = Scratch.new(problem.layout)
-    return play_through(state, problem.start(), late.start(scratch), rng, checkpoints, scratch)
+    return play_through(state, problem.start(), late.start(scratch), rng, checkpoints, scratch, luck)
 
 
 def do(unit: Unit) -> list[Run]:
-    """Play a unit's runs. Each run's randomness is named by (seed, problem, policy, run) and late feedback alone."""
+    """Play a unit's runs. Each run's randomness is named by (seed, problem, policy, run) and late feedback alone; in a
+    paired study the world's by (seed, problem, run), so that all policies have the same luck."""
     _check_versions(unit)
     problem, policy, checkpoints, late = unit.problem, unit.policy, unit.checkpoints, unit.feedback
     ready = ready_for(policy, problem, int(checkpoints[-1]))
 
-    def timed(checkpoints: Ints, rng: np.random.Generator) -> tuple[float, Floats, int]:
+    def timed(checkpoints: Ints, rng: np.random.Generator, run: int) -> tuple[float, Floats, int]:
+        luck = luck_of(unit.seed, problem, run) if unit.paired else None
         state = start_on(ready, problem)
         begin = time.perf_counter()
-        regret, with_news = play_run(state, problem, checkpoints, rng, late)
+        regret, with_news = play_run(state, problem, checkpoints, rng, late, luck)
         seconds = time.perf_counter() - begin
         counted = syncs(state)
         return seconds, regret, with_news if counted < 0 else counted
 
     with compile_errors_explained(type(policy).__module__):
-        timed(checkpoints[:1] * 0 + 1, generator(0))  # one step, to compile or load the loop before any run is timed
+        timed(checkpoints[:1] * 0 + 1, generator(0), 0)  # one step, to compile or load the loop before any run is timed
     names = {run: run_name(unit.seed, problem, policy, run, late) for run in unit.runs}
-    return [Run(problem.name, policy.label, run, *timed(checkpoints, generator(*name))) for run, name in names.items()]
+    return [
+        Run(problem.name, policy.label, run, *timed(checkpoints, generator(*name), run)) for run, name in names.items()
+    ]
 
 
 def run_name(seed: int, problem: Problem, policy: Policy, run: int, late: Feedback) -> tuple[Any, ...]:
     """Return what names the random numbers of a run."""
     return (seed, problem.digest, policy.label, run, *(() if late.is_immediate else (late.label,)))
+
+
+def luck_of(seed: int, problem: Problem, run: int) -> np.random.Generator:
+    """Return the random numbers of a world in a paired study, the same for every policy."""
+    return generator(seed, problem.digest, "the world's luck", run)
 
 
 def _check_versions(unit: Unit) -> None:
@@ -152,6 +167,7 @@ class Units:
         feedback: Feedback,
         seed: int,
         missing: dict[tuple[str, str], list[int]],
+        paired: bool,
     ) -> None:
         self._kinds = [
             (world, player) for world in problems for player in policies if missing[world.name, player.label]
@@ -161,7 +177,7 @@ class Units:
             alike.setdefault((type(world), type(player)), (world, player))
         self._to_compile = list(alike.values())
         self._missing = missing
-        self._steps, self._feedback, self._seed = steps, feedback, seed
+        self._steps, self._feedback, self._seed, self._paired = steps, feedback, seed, paired
         self._taken: dict[tuple[str, str], tuple[int, float]] = {}  # runs done and their seconds
 
     def next(self, parallel: int) -> Unit | None:
@@ -179,7 +195,8 @@ class Units:
             count += 1
         del left[:count]
         code = versions(*modules_of(player, world))
-        return Unit(world, player, self._steps, self._seed, range(first, first + count), self._feedback, code)
+        runs = range(first, first + count)
+        return Unit(world, player, self._steps, self._seed, runs, self._feedback, self._paired, code)
 
     def _next_kind(self, parallel: int) -> tuple[Problem, Policy] | None:
         """Return whose turn it is; with many workers first one of each that is compiled for itself, so that they do not

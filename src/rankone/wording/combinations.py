@@ -29,13 +29,14 @@ def brief_combination(levels: Mapping[str, str], most: int = 11) -> str:
     "'Save money now' with 'beach'"
     >>> brief_combination({"headline": "one two three four five six seven", "image": "a b c d e f"}, 9)
     "'one two three four…' with 'a b c d…'"
-    >>> brief_combination({str(factor): f"level {factor}" for factor in range(9)}, 9)
-    "'level 0', 'level 1', 'level 2' and 6 more"
+    >>> brief_combination({str(factor): f"level {factor}" for factor in range(9)})
+    "'level 0' with 'level 1', 'level 2' and 6 more"
     """
     names = list(levels.values())
     shown = names if len(names) < 5 else names[:3]
-    room = most - (1 if len(names) < 5 else 3)
-    cut = quoted([cut_text(name, max(1, room // len(shown))) for name in shown])
-    if len(names) < 3:
-        return " with ".join(cut)
-    return listed(cut) if len(names) < 5 else f"{', '.join(cut)} and {len(names) - 3} more"
+    room = most - (1 if len(names) < 3 else 2 if len(names) < 5 else 4)
+    first, *others = quoted([cut_text(name, max(1, room // len(shown))) for name in shown])
+    rest = listed(others) if others else ""
+    if len(names) > 4:
+        rest = f"{', '.join(others)} and {len(names) - 3} more"
+    return " with ".join(filter(None, [first, rest]))

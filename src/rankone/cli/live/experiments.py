@@ -40,7 +40,7 @@ def experiments(db: str = DB, as_json: bool = JSON) -> None:
 
 def _row(report: Report) -> tuple[Any, ...]:
     counts = (report.decisions, report.outcomes["clicked"], report.outcomes["open"])
-    return report.name, report.policy, report.goal or "-", _status(report), *counts, report.sentence
+    return report.name, report.policy, report.goal or "-", _status(report), *counts, report.headline
 
 
 def _status(report: Report) -> str:

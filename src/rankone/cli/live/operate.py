@@ -21,7 +21,7 @@ def stop(
     levels = level_of_each(level)
     with experiment_of(db, name) as experiment:
         experiment.stop(levels, why=why)
-        print(experiment.report().sentence)
+        print(experiment.report().brief)
 
 
 @command("resume", example="rankone.db homepage")
@@ -29,7 +29,7 @@ def resume(db: str = DB, name: str = NAME) -> None:
     """Resume a stopped experiment, with all that was learned before."""
     with experiment_of(db, name) as experiment:
         experiment.resume()
-        print(experiment.report().sentence)
+        print(experiment.report().brief)
 
 
 @command("forbid", example="rankone.db page --level headline=A --level button=buy")
@@ -43,7 +43,7 @@ def forbid(
     levels = level_of_each(level) or {}
     with experiment_of(db, name) as experiment:
         (experiment.allow if allow else experiment.forbid)(levels)
-        print(experiment.report().sentence)
+        print(experiment.report().brief)
 
 
 @command("segments", example="rankone.db homepage --attribute device=phone,desktop --attribute country")

@@ -54,6 +54,6 @@ def simulate_traffic(
             status.update(f"{amount(visits, 'visit')}, {amount(clicks, 'click')} ({percent(clicks / max(1, visits))})")
 
         total, clicks = run(client, name, world, progress=progress, **how)
-        sentence = client.experiment(name).report().sentence
+        report = client.experiment(name).report()
     print(f"{amount(total, 'visit')}, {amount(clicks, 'click')}.", file=sys.stderr)
-    print(sentence)
+    print(report.brief)

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from rankone.simulation import Study
 
 
+_VERSUS = {
+    "problem": "problem",
+    "policy": "policy",
+    "other": "beats",
+    "difference": "by (regret)",
+    "se": "± se",
+    "better": "better in (share of runs)",
+}
 # What a newcomer sees on lists: learns examination too, the best where lists are read from the top, and a yardstick.
 _LISTS_COMPARED = ("gibbs-ts", "cascade-ts", "random-list")
 
@@ -35,6 +43,7 @@ def simulate(
         "immediate", help="When outcomes come: immediate, delay:steps=100, delay:mean=100, batch:size=1000."
     ),
     log: bool = typer.Option(False, "--log", help="Checkpoints and axes on a log scale."),
+    paired: bool = typer.Option(False, "--paired", help="Give all policies the same visitors, and say who beats whom."),
     out: Path | None = typer.Option(
         None, help="Directory for runs, table, summary and chart; a stopped study continues there."
     ),
@@ -58,18 +67,21 @@ def simulate(
     with executor_of(cluster) as executor, progress_bar("runs", kept, out=out, compiles=True) as progress:
         how: Any = {"seed": seed, "workers": workers, "executor": executor, "out": out, "on_stop": "raise"}
         how |= {"checkpoints": "log" if log else 100, "feedback": feedback, "progress": said_first(note, progress)}
-        study = rankone.simulate(problem, policy, horizon=horizon, runs=runs, **how)
+        study = rankone.simulate(problem, policy, horizon=horizon, runs=runs, paired=paired, **how)
     if out is not None:
         whole = rankone.Study.load(out)  # with what earlier calls have left there
         whole.save(out, log_steps=log, log_regret=log)
     if as_json:
-        print_json(study.summary().to_dicts())
+        summary, versus = study.summary().to_dicts(), study.versus().to_dicts()
+        print_json({"summary": summary, "versus": versus} if paired else summary)
         return
     if study.headline:
         print(study.headline)
     when = "" if study.feedback.is_immediate else f", feedback {study.feedback}"
     played = f"{amount(horizon, 'decision')}, {amount(runs, 'run')}"
     show_table(study.summary(), f"{played}, seed {seed}{when}", summary_columns(), SPARE)
+    if paired:
+        show_table(study.versus(), "Who beats whom: less regret in the same runs", _VERSUS)
     if out is not None:
         print(f"Written: {out / 'table.parquet'}, summary.csv, summary.json, regret.png")
         if earlier := _earlier(whole, study):

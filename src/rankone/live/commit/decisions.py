@@ -77,6 +77,6 @@ def decisions_of(fold: Fold, events: Events) -> list[Decision]:
     """Return the decisions among events that were just applied."""
     return [
         decision_of(fold, numbers, texts.secret or b"", texts.shown or b"")
-        for numbers, texts in zip(events.numbers.tolist(), events.texts, strict=True)
+        for numbers, texts in zip(events.heads, events.texts, strict=True)
         if numbers[KIND] == _ASK
     ]

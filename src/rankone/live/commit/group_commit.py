@@ -8,7 +8,6 @@ Home-made, as drivers and pools commit for each caller alone: 64 threads get 4,7
 out of one SQLite file, 3.3 times what plain `sqlite3` gets with a transaction each (`python -m benchmarks experiment`).
 """
 
-import contextlib
 import dataclasses
 import threading
 import time
@@ -160,8 +159,8 @@ class Writer(Generic[J]):
             self._busy = heir is not None
             if heir is not None:
                 heir.lead = True
-        for job in [*group, heir] if heir is not None else group:
-            with contextlib.suppress(RuntimeError):  # one that was interrupted while it waited has led, and is free
+        for job in group if heir is None else [*group, heir]:
+            if job.ready.locked():  # one that was interrupted while it waited has led, and is free
                 job.ready.release()
 
     def _linger(self) -> None:

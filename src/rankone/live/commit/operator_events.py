@@ -8,14 +8,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from rankone.errors import InputError
 from rankone.kernels.policy import check_relearns, defeats
 from rankone.live.factors import Allowed, Factors, Levels, living_rules, rule_names, whole_rules
 from rankone.live.fold.fold import Fold
 from rankone.live.fold.unknown_policy import UnknownPolicy
-from rankone.live.journal.events import BY_OPERATOR, Draft, Events, Kind, Texts
+from rankone.live.journal.events import BY_OPERATOR, Draft, Kind, Texts
 from rankone.live.journal.exclusions import Exclusion
 from rankone.live.journal.packing import unpack_shown
 from rankone.live.names import MAX_FACTORS, checked_levels, checked_name
@@ -180,10 +178,10 @@ def _open_of(fold: Fold, exclusion: Exclusion) -> list[int]:
 def held_fits(fold: Fold, decision: int, exclusion: Exclusion) -> bool:
     """Return whether the outcome of a decision, held until its window ends, is excluded."""
     opened, held = fold.open[decision], fold.held[decision]
-    numbers = np.array([[exclusion.after + 1, 0, 0, decision, opened.tag, 0]], np.int64)  # still open
+    head = (exclusion.after + 1, 0, 0, decision, opened.tag, 0)  # still open
     texts = Texts(source=held.source, token=held.token, shown=opened.shown)
     asked = {decision} if opened.token is not None and opened.token == exclusion.token else set()
-    return bool(exclusion.fits(Events(numbers, [texts]), asked)[0])
+    return exclusion.fits(head, texts, asked)
 
 
 def open_for(fold: Fold, age: int, now: int, among: Iterable[int] | None = None) -> list[int]:

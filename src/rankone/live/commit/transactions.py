@@ -216,11 +216,14 @@ class Transactions:
     @staticmethod
     def _try_again(do: Callable[[], T]) -> T:
         """Return `do()`, tried again where the database undid it for the sake of others."""
-        for tries in range(1, _TRIES):
-            with contextlib.suppress(RolledBack):
+        for tries in itertools.count(1):
+            try:
                 return do()
+            except RolledBack:
+                if tries == _TRIES:
+                    raise
             time.sleep(tries * _PAUSE)
-        return do()
+        raise AssertionError
 
     def _check_open(self) -> None:
         if self._closed:
@@ -324,7 +327,7 @@ class Transactions:
         """Apply new events and add them to the journal as one group."""
         fold = _known(cached)
         fold.apply(events, restart)
-        cached.time.seen(int(events.numbers[-1, AT]))
+        cached.time.seen(events.heads[-1][AT])
         fold.chain = events.checksum(fold.chain)
         self.storage.append(cached.number, events.rows(fold.chain))
 

@@ -17,6 +17,7 @@ from rankone.compiling.tiers import compiling_first, looking, tiered
 from rankone.evidence.steering import start_steering
 from rankone.kernels.decision import Layout
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
+from rankone.live.evidence.weighed_outcomes import Weighed
 from rankone.live.factors import Factors
 from rankone.live.fold.unknown_policy import UnknownPolicy, policy_of
 from rankone.live.journal.packing import pack_cross
@@ -75,8 +76,8 @@ def _weigh_once(n_factors: int) -> None:
     named = tuple((str(factor), ("A", "B")) for factor in range(n_factors))
     settings = Settings("warm", named, goal="both", explore=0.5)
     evidence = ExperimentEvidence(settings, Factors.new(settings.levels).each)
-    outcomes = np.zeros((2, n_factors), np.int64)
-    evidence.weigh(outcomes, outcomes[:, 0], [pack_cross(np.ones(2 * n_factors), sizes), None], None, 2, np.arange(2))
+    crosses = pack_cross(np.ones(2 * n_factors), sizes), None
+    evidence.weigh([Weighed((0,) * n_factors, 0, cross, [], decision) for decision, cross in enumerate(crosses)])
     evidence.steering_note(counts, counts)
     evidence.reversed_levels(0)
 

@@ -130,22 +130,12 @@ class Segments:
         """Weigh anew from here on."""
         self.evidence = [start_evidence(self._sizes) for _ in self.texts]
 
-    def count(self, what: int, numbers: Ints, shown: Ints, each: Any = None) -> None:
-        """Count decisions, outcomes or clicks: one of what is `shown` to a visitor of segment `numbers`, or `each`."""
-        if len(numbers) == 1:  # most commits hold one decision or one outcome: NumPy's small steps count here
-            amount, number = 1 if each is None else int(each[0]), int(numbers[0])
-            if number == UNSAID:
-                self.unsaid[what] += amount
-            else:
-                self._counts_of(number)[(what, *shown[0].tolist())] += amount
-            return
-        each, numbers = np.ones(len(numbers), np.int64) if each is None else each, self._known(numbers)
-        for number in np.unique(numbers).tolist():
-            fits = numbers == number
-            if number == UNSAID:
-                self.unsaid[what] += int(each[fits].sum())
-            else:
-                np.add.at(self._counts_of(number)[what], tuple(shown[fits].T), each[fits])
+    def count(self, what: int, number: int, shown: tuple[int, ...], amount: int = 1) -> None:
+        """Count decisions, outcomes or clicks of what is shown to a visitor of segment `number`."""
+        if number == UNSAID:
+            self.unsaid[what] += amount
+        else:
+            self._counts_of(number)[(what, *shown)] += amount
 
     def _counts_of(self, number: int) -> Ints:
         if 0 <= number < len(self.texts):
@@ -176,15 +166,13 @@ class Segments:
             return [0, 0, 0] if self.others is None else [int(each.sum()) for each in self.others]
         return [int(each.sum()) for each in self.counts[number]]
 
-    def told_to_policy(self, numbers: Ints | None, events: int) -> Floats:
+    def told_to_policy(self, numbers: list[int] | None, events: int) -> Floats:
         """Return segments as the context of a policy, a number an event: 0 where nothing was said.
 
         Those for whom there is no room have the number behind all others.
         """
-        if numbers is None:
-            return np.zeros((events, 1))
-        numbers = self._known(numbers)
-        return np.where(numbers == OTHERS, self.most + 1, numbers + 1).astype(np.float64)[:, None]
+        known = self._known(np.array([UNSAID] * events if numbers is None else numbers))
+        return np.where(known == OTHERS, self.most + 1, known + 1).astype(np.float64)[:, None]
 
     @property
     def nbytes(self) -> int:

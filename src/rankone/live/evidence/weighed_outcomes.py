@@ -19,10 +19,10 @@ from rankone.evidence.steering import margin_ratio_of_each
 from rankone.live.evidence.segments import UNSAID, Segments
 from rankone.live.journal.packing import unpack_crosses
 from rankone.live.settings import Settings
-from rankone.numerics.arrays import Ints
+from rankone.numerics.arrays import Floats, Ints
 
 MAX_LEVELS = 256  # of all factors together; evidence about each two of more would not fit
-_MOST_WAITING = 64  # commits
+_MOST_WAITING = 256  # outcomes
 
 
 def fault_text(error: Exception) -> str:
@@ -40,15 +40,16 @@ def _settled(name: str) -> Any:
     return property(read)
 
 
-class _Outcomes(NamedTuple):
-    """Outcomes that wait to be weighed; see `WeighedOutcomes.weigh`."""
+class Weighed(NamedTuple):
+    """An outcome to be weighed."""
 
-    numbers: Ints
-    clicked: Ints
-    packed: list[bytes | None]
-    hidden: Any
-    decisions: Ints
-    segments: Any
+    shown: tuple[int, ...]  # the level of each factor
+    clicked: int  # 1 or 0
+    cross: bytes | None  # the probabilities of its cross; None: not known
+    hidden: list[int]  # levels that were left out by hand for what they are: they are not compared here
+    decision: int
+    drawn: bool = True  # a policy made the decision; those after a stop say nothing about it
+    segment: int | None = None  # of the visitor; None: nobody said anything of any of them
 
 
 class WeighedOutcomes:
@@ -66,7 +67,7 @@ class WeighedOutcomes:
         self._compared = 0  # those of decisions that leave something to compare
         self.broken: str | None = None  # why outcomes cannot be weighed: nothing is, until all begins anew
         self.noted: str | None = None  # why the last look at evidence failed
-        self._waiting: list[_Outcomes] = []  # evidence is looked at now and then: until then, outcomes only wait
+        self._waiting: list[Weighed] = []  # evidence is looked at now and then: until then, outcomes only wait
 
     def _begin_evidence(self, sizes: tuple[int, ...]) -> None:
         spared = margin_ratio_of_each(self._settings.stopping.margin, len(sizes))
@@ -75,53 +76,39 @@ class WeighedOutcomes:
         self._late = self._start_late((0,) * len(sizes))  # nearly always there is none: it needs no room
         self._watch = start_watch(())
 
-    def weigh(
-        self,
-        numbers: Ints,
-        clicked: Ints,
-        packed: list[bytes | None],
-        hidden: Any,
-        drawn: int,
-        decisions: Ints,
-        segments: Ints | None = None,
-    ) -> None:
-        """Learn from outcomes that count.
-
-        Args:
-            numbers: the level of each factor, (n, factors).
-            clicked: 1 or 0.
-            packed: the probabilities of its cross, None: not known.
-            hidden: (n, levels) levels that were left out by hand for what they are: they are not compared there.
-            drawn: how many are of decisions that a policy made; those after a stop say nothing about it.
-            decisions: their numbers.
-            segments: of the visitors; None: nobody said anything of any of them.
-        """
-        self.weighed += drawn
-        if self.fits and packed:
-            self._waiting.append(_Outcomes(numbers, clicked, packed, hidden, decisions, segments))
-            if len(self._waiting) == _MOST_WAITING:
+    def weigh(self, outcomes: list[Weighed]) -> None:
+        """Learn from outcomes that count."""
+        self.weighed += sum([outcome.drawn for outcome in outcomes])
+        if self.fits:
+            self._waiting += outcomes
+            if len(self._waiting) >= _MOST_WAITING:
                 self._settle()
 
     def _start_late(self, sizes: tuple[int, ...]) -> Evidence:
         return start_evidence(sizes, tuple(self._evidence.ratios.tolist()))
 
-    def weigh_late(self, numbers: Ints, packed: list[bytes | None], hidden: Any) -> None:
-        """Learn from clicks that came too late to count; arguments as of `weigh`."""
-        if not self.fits or self.broken or not packed:
+    def weigh_late(self, outcomes: list[Weighed]) -> None:
+        """Learn from clicks that came too late to count."""
+        if not self.fits or self.broken:
             return
         try:
             if not len(self._late.now):
                 self._late = self._start_late(self.sizes)
-            crosses, _ = unpack_crosses(packed, self.sizes)
-            if hidden is not None:
-                crosses[hidden] = 0.0
+            shown, clicked, crosses = self._arrays_of(outcomes)
             nothing = start_evidence((0,) * len(self.sizes), TRAFFIC_RATIOS)
-            clicked = np.ones(len(packed), np.int64)
-            tiered(weigh, weigh.__module__)(
-                self._late, nothing, numbers + self.starts[:-1], clicked, crosses, size=len(packed)
-            )
+            weigh_all = tiered(weigh, weigh.__module__)
+            weigh_all(self._late, nothing, shown, clicked, crosses, size=len(outcomes))
         except Exception as error:
             self._give_up(error)
+
+    def _arrays_of(self, outcomes: list[Weighed]) -> tuple[Ints, Ints, Floats]:
+        """Return the levels of outcomes, numbered factor after factor, the clicks, and the probabilities."""
+        shown, clicked, packed, hidden, *_ = zip(*outcomes, strict=True)
+        crosses, _ = unpack_crosses(packed, self.sizes)
+        for cross, levels in zip(crosses, hidden, strict=True):
+            if levels:
+                cross[levels] = 0.0
+        return np.array(shown) + self.starts[:-1], np.array(clicked), crosses
 
     def _settle(self) -> None:
         """Weigh the outcomes that wait, in the order they came."""
@@ -142,22 +129,16 @@ class WeighedOutcomes:
         self._segments.forget_evidence()
         self._compared = 0
 
-    def _weigh_all(self, waiting: list[_Outcomes]) -> None:
-        crosses, _ = unpack_crosses([cross for some in waiting for cross in some.packed], self.sizes)
-        if any(some.hidden is not None for some in waiting):
-            nothing = np.zeros(crosses.shape[1], bool)
-            hidden = [some.hidden if some.hidden is not None else [nothing] * len(some.packed) for some in waiting]
-            crosses[np.concatenate(hidden)] = 0.0
-        shown = np.concatenate([some.numbers for some in waiting]) + self.starts[:-1]
-        clicked = np.concatenate([some.clicked for some in waiting])
+    def _weigh_all(self, waiting: list[Weighed]) -> None:
+        shown, clicked, crosses = self._arrays_of(waiting)
         self._compared += int(np.count_nonzero(np.count_nonzero(crosses, axis=1) > len(self.sizes)))
         size = len(shown)
         tiered(weigh, weigh.__module__)(self._evidence, self._traffic, shown, clicked, crosses, size=size)
-        if any(some.segments is not None for some in waiting):
-            each = [some.segments if some.segments is not None else [UNSAID] * len(some.packed) for some in waiting]
-            self._segments.weigh(np.concatenate(each).astype(np.int64), shown, clicked, crosses)
+        segments = [UNSAID if outcome.segment is None else outcome.segment for outcome in waiting]
+        if any(segment != UNSAID for segment in segments):
+            self._segments.weigh(np.array(segments), shown, clicked, crosses)
         if len(self._watch.flips):
-            decisions = np.concatenate([some.decisions for some in waiting])
+            decisions = np.array([outcome.decision for outcome in waiting])
             watch = tiered(watch_outcomes, watch_outcomes.__module__)
             watch(self._watch, shown, clicked, crosses, decisions, size=size)
 

@@ -10,20 +10,25 @@ beginning of an era depends on counts only, so the policy itself is replayed for
 with it, and the counts before are kept apart.
 """
 
+import itertools
 import json
+import operator
 from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained
 from rankone.compiling.tiers import tiered
+from rankone.kernels.decision import Layout
 from rankone.kernels.policy import FILLER, adopt, with_room
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.segments import ASKED, CLICKS, PULLS, UNSAID, Segments
+from rankone.live.evidence.weighed_outcomes import Weighed
 from rankone.live.factors import Factors, widened
-from rankone.live.fold.fold_facts import FoldFacts, Held, Open, crosses_of
-from rankone.live.fold.policy_events import POLICY_EVENTS, note_shown, sort_outcomes
+from rankone.live.fold.fold_facts import FoldFacts, Held, Open
+from rankone.live.fold.policy_events import meaning
 from rankone.live.fold.unknown_policy import policy_of
 from rankone.live.journal.events import (
     AT,
@@ -34,17 +39,17 @@ from rankone.live.journal.events import (
     KIND,
     LEARNED,
     SEQ,
-    TAG,
     VALUE,
     Events,
     Kind,
+    Texts,
     each_mark,
 )
 from rankone.live.journal.exclusions import Exclusions
-from rankone.live.journal.packing import pack_cross, settle_rounding
+from rankone.live.journal.packing import pack_cross, settle_rounding, unpack_shown
 from rankone.live.settings import RESTART, Settings, as_tuples
 from rankone.live.visitor_attributes import Declaration, checked_declaration
-from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.policies.advance import ASK, NOTHING, Stretch, advance
@@ -52,9 +57,8 @@ from rankone.policies.advance import ASK, NOTHING, Stretch, advance
 _ASK, _HOLD, _EXPIRE, _LATE, _VOID, _CLOCK = (
     int(Kind[name]) for name in ("ASK", "HOLD", "EXPIRE", "LATE", "VOID", "CLOCK")
 )
-# Which kinds of events are learned, and which close a decision.
-_LEARNED = np.isin(np.arange(max(Kind) + 1), LEARNED)
-_CLOSES = np.isin(np.arange(max(Kind) + 1), CLOSING)
+_LEARNED, _CLOSING = frozenset(map(int, LEARNED)), frozenset(map(int, CLOSING))
+_NOT_OPEN = Open(0, 0, b"", b"")
 
 
 class Diverged(Exception):
@@ -71,14 +75,17 @@ class Fold(FoldFacts):
     def __init__(self, marks: Events, with_policy: bool = True) -> None:
         self.seq = self.at = self.decisions = self.fillers = self.learned = self.learned_before = self.expired = 0
         self.voided_by_age = self.faults = self.clock_ahead = self.clock_jumped = 0
-        self.began = int(marks.numbers[0, AT]) if len(marks) else 0
+        self.began = marks.heads[0][AT] if len(marks) else 0
         self.tallies = np.zeros(max(Kind) + 1, np.int64)
         self.chain, self.open, self.held, self.due, self.wanted = b"", {}, {}, deque(), {}
         self.stopped = self.resumed = self.state = None
+        self._one: Stretch | None = None  # room for one event, used again and again
+        self._ran: tuple[Any, ...] = ()  # what it was run with last, and the code for just that
+        self._run: Callable[..., int] | None = None
         self.eras, self.alarms, self.forbidden, self.archives = [], [], [], []
         self.exclusions = Exclusions(marks)
-        starts = marks.numbers[np.isin(marks.numbers[:, KIND], ERAS), SEQ]
-        self._last_era = int(starts.max()) if with_policy and len(starts) else 2**62
+        starts = [head[SEQ] for head in marks.heads if head[KIND] in ERAS and with_policy]
+        self._last_era = max(starts, default=2**62)
 
     def runs_at(self, seq: int) -> bool:
         """Return whether the policy is replayed over an event: its last era has begun there."""
@@ -99,164 +106,154 @@ class Fold(FoldFacts):
                 self._apply_mark(mark)
 
     def _apply_plain(self, events: Events) -> None:
-        numbers = events.numbers
-        kinds = numbers[:, KIND]
         segments = self._segments_of(events)
         if self.state is not None:
             self._advance(events, segments)
-        tallies = np.bincount(kinds, minlength=len(self.tallies))
-        self.tallies += tallies
-        counts: list[int] = tallies.tolist()  # most commits hold one or two events: NumPy's small steps count here
-        if counts[_ASK]:
-            asks = kinds == _ASK
-            shown = events.shown(len(self.factors))[asks]
-            np.add.at(self.asked, tuple(shown.T), 1)
-            for index in asks.nonzero()[0].tolist():
-                if events.texts[index].note is not None:
-                    note = events.texts[index].details()
-                    self.segments.ignored.update(note.get("ignored", ()))
-                    self.faults += "fault" in note
-            if segments is not None:
-                self.segments.count(ASKED, segments[asks], shown)
-            self.fillers += int(np.count_nonzero(numbers[asks, TAG] < 0))
-        if any(counts[kind] for kind in LEARNED):
-            self._learn(events, segments)
-        if counts[_LATE]:
-            self._count_late(events)
-        if counts[_VOID]:
-            self.voided_by_age += int(np.count_nonzero((kinds == _VOID) & (numbers[:, VALUE] == BY_AGE)))
-        if counts[_CLOCK]:
-            noted = numbers[kinds == _CLOCK, VALUE]
-            self.clock_ahead = max(0, int(noted[-1]))
-            self.clock_jumped = -int(noted[noted < 0][-1]) if (noted < 0).any() else self.clock_jumped
-        self._follow_decisions(events, counts, segments)
-        self.decisions += counts[_ASK]
-        self.seq, self.at = int(numbers[-1, SEQ]), int(numbers[-1, AT])
+        outcomes: list[Weighed] = []
+        late: list[Weighed] = []
+        for head, texts, segment in zip(events.heads, events.texts, segments or itertools.repeat(None)):  # noqa: B905
+            kind = head[KIND]
+            self.tallies[kind] += 1
+            if kind == _ASK:
+                self._count_ask(head, texts, segment)
+            elif kind in _CLOSING:
+                opened = self.open.pop(head[DECISION], _NOT_OPEN)
+                self.held.pop(head[DECISION], None)
+                self.voided_by_age += kind == _VOID and head[VALUE] == BY_AGE
+                outcomes += self._learn(head, texts, opened.cross, segment) if kind in _LEARNED else ()
+            elif kind == _HOLD:
+                self.held[head[DECISION]] = Held(head[VALUE], texts.source, texts.token)
+            elif kind == _LATE:
+                late += self._count_late(head, texts)
+            elif kind == _CLOCK:
+                self.clock_ahead = max(0, head[VALUE])
+                self.clock_jumped = -head[VALUE] if head[VALUE] < 0 else self.clock_jumped
+        if outcomes:
+            self.evidence.weigh(outcomes)
+        if late:
+            self.evidence.weigh_late(late)
+        while self.due and self.due[0] not in self.open:
+            self.due.popleft()
+        self.seq, self.at = head[SEQ], head[AT]
 
-    def counted(self, events: Events) -> Any:
+    def counted(self, events: Events) -> list[bool]:
         """Return for each of the events that were just applied whether it is an outcome that counts."""
-        return self.exclusions.sift(events, _LEARNED[events.numbers[:, KIND]])[0]
+        each = zip(events.heads, events.texts, strict=True)
+        return [head[KIND] in _LEARNED and self.exclusions.taking(head, texts) is None for head, texts in each]
 
-    def _segments_of(self, events: Events) -> Ints | None:
+    def _segments_of(self, events: Events) -> list[int] | None:
         """Return the segment of the visitor of each event; None: nobody ever said anything of one."""
-        said = [texts.context for texts in events.texts]
-        if self.segments.attributes is None and said.count(None) == len(said):
-            return None
         if self.segments.attributes is None:
+            if all(texts.context is None for texts in events.texts):
+                return None
             self.segments.rest_unsaid(self.asked, self.pulls, self.clicks)
-        result = np.array([self.segments.number(text) for text in said], np.int64)
-        asks = events.numbers[:, KIND] == _ASK
-        asked = dict(zip(events.numbers[asks, DECISION].tolist(), result[asks].tolist(), strict=True))
-        for index in (~asks).nonzero()[0].tolist():
-            decision = int(events.numbers[index, DECISION])
+        result, asked = [], {}
+        for (_, kind, _, decision, _, _), texts in zip(events.heads, events.texts, strict=True):
+            if kind == _ASK:
+                asked[decision] = self.segments.number(texts.context)
             opened = self.open.get(decision)
-            result[index] = asked.get(decision, UNSAID) if opened is None else opened.segment
+            result.append(asked.get(decision, UNSAID) if opened is None else opened.segment)
         return result
 
-    def _learn(self, events: Events, segments: Ints | None) -> None:
-        counted, taken = self.exclusions.sift(events, _LEARNED[events.numbers[:, KIND]])
-        for seq, count in taken.items():
-            self.exclusions.taken[seq] += count
-        outcomes = events.numbers[counted]
-        self.learned += len(outcomes)
-        self.expired += int(np.count_nonzero(outcomes[:, KIND] == _EXPIRE))
-        shown = events.shown(len(self.factors))[counted]
-        np.add.at(self.pulls, tuple(shown.T), 1)
-        np.add.at(self.clicks, tuple(shown.T), outcomes[:, VALUE])
-        if len(outcomes):
-            hidden = self.exclusions.hidden(events, counted, self.evidence.sizes)
-            crosses = crosses_of(events, outcomes[:, DECISION].tolist(), self.open)
-            drawn = sum(tag >= 0 or cross is not None for tag, cross in zip(outcomes[:, TAG], crosses, strict=True))
-            whose = None if segments is None else segments[counted]
-            self.evidence.weigh(shown, outcomes[:, VALUE], crosses, hidden, int(drawn), outcomes[:, DECISION], whose)
-            if whose is not None:
-                self.segments.count(PULLS, whose, shown)
-                self.segments.count(CLICKS, whose, shown, outcomes[:, VALUE])
+    def _count_ask(self, head: Sequence[int], texts: Texts, segment: int | None) -> None:
+        _, _, at, decision, tag, _ = head
+        shown = texts.shown or b""
+        levels = unpack_shown(shown, len(self.factors))
+        self.decisions += 1
+        self.asked[levels] += 1
+        self.fillers += tag < 0
+        if texts.note is not None:
+            note = texts.details()
+            self.segments.ignored.update(note.get("ignored", ()))
+            self.faults += "fault" in note
+        if segment is None:
+            segment = UNSAID
+        else:
+            self.segments.count(ASKED, segment, levels)
+        self.open[decision] = Open(tag, at, texts.secret or b"", shown, texts.token, texts.cross_chances, segment)
+        if self.settings.outcomes.window:
+            self.due.append(decision)
 
-    def _count_late(self, events: Events) -> None:
-        """Count clicks that came too late to count, and compare their levels with those of the others."""
-        numbers = events.numbers
-        clicks = (numbers[:, KIND] == _LATE) & (numbers[:, VALUE] > 0) & (numbers[:, DECISION] >= self.restarted_at)
-        late = self.exclusions.sift(events, clicks)[0]
-        shown = events.shown(len(self.factors))[late]
-        np.add.at(self.late, tuple(shown.T), 1)
-        packed = [events.texts[index].cross_chances for index in late.nonzero()[0].tolist()]
-        self.evidence.weigh_late(shown, packed, self.exclusions.hidden(events, late, self.evidence.sizes))
+    def _learn(self, head: Sequence[int], texts: Texts, cross: bytes | None, segment: int | None) -> list[Weighed]:
+        """Count an outcome; return it to be weighed, unless it is excluded."""
+        _, kind, _, decision, tag, value = head
+        excluded = self.exclusions.taking(head, texts)
+        if excluded is not None:
+            self.exclusions.taken[excluded] += 1
+            return []
+        levels = unpack_shown(texts.shown or b"", len(self.factors))
+        self.learned += 1
+        self.expired += kind == _EXPIRE
+        self.pulls[levels] += 1
+        self.clicks[levels] += value
+        if segment is not None:
+            self.segments.count(PULLS, segment, levels)
+            self.segments.count(CLICKS, segment, levels, value)
+        hidden = self.exclusions.hidden(head, texts, self.evidence.sizes)
+        return [Weighed(levels, value, cross, hidden, decision, tag >= 0 or cross is not None, segment)]
 
-    def _advance(self, events: Events, segments: Ints | None) -> None:
+    def _count_late(self, head: Sequence[int], texts: Texts) -> list[Weighed]:
+        """Count a click that came too late to count; return it to be compared with those that did not."""
+        decision, value = head[DECISION], head[VALUE]
+        if value <= 0 or decision < self.restarted_at or self.exclusions.taking(head, texts) is not None:
+            return []
+        levels = unpack_shown(texts.shown or b"", len(self.factors))
+        self.late[levels] += 1
+        hidden = self.exclusions.hidden(head, texts, self.evidence.sizes)
+        return [Weighed(levels, value, texts.cross_chances, hidden, decision)]
+
+    def _advance(self, events: Events, segments: list[int] | None) -> None:
         """Let the policy choose and learn."""
-        numbers, kinds = events.numbers, events.numbers[:, KIND]
-        what, fresh = POLICY_EVENTS[kinds], np.array([texts.shown is None for texts in events.texts])
-        stopped = self.stopped_on()
-        if stopped is not None:
-            asks = what == ASK
-            what[asks] = NOTHING
-            indices = (fresh & asks).nonzero()[0]
-            note_shown(events, indices, np.array([stopped] * len(indices), np.int64), FILLER)
-        shown, tags = self._places[events.shown(len(self.factors)), self._each], numbers[:, TAG].copy()
-        if np.count_nonzero(what != ASK):
-            sort_outcomes(numbers, what, shown, tags, self.era_first)
-        chosen = (fresh & (what == ASK)).nonzero()[0]
-        stretch = Stretch.of(what, shown, tags, numbers[:, VALUE : VALUE + 1].copy())
-        if self.policy.by_segment:
-            stretch = stretch._replace(context=self.segments.told_to_policy(segments, len(what)))
+        what, shown, tags, stopped = [], [], [], self.stopped_on()
+        for index, (head, texts) in enumerate(zip(events.heads, events.texts, strict=True)):
+            places = self._places_of(texts.shown)
+            means, tag = meaning(head, places, self.era_first)
+            if stopped is not None and means == ASK:
+                means = NOTHING
+                if texts.shown is None:
+                    events.show(index, stopped, FILLER)
+            what.append(means)
+            shown.append(places)
+            tags.append(tag)
+        asks = [index for index, means in enumerate(what) if means == ASK]
         # Decisions whose probabilities are not stored: new ones, and those of which the policy could not say.
-        asks = (what == ASK).nonzero()[0].tolist() if self.evidence.fits else []
-        unknown = [index for index in asks if events.texts[index].cross_chances is None]
-        if len(unknown):
-            stretch = stretch._replace(crosses=np.empty((len(what), len(self.evidence.live))))
+        unknown = [index for index in asks if events.texts[index].cross_chances is None and self.evidence.fits]
+        stretch = self._room(len(what), bool(unknown))
+        stretch.fill(what, shown, tags, [head[VALUE] for head in events.heads])
+        if self.policy.by_segment:
+            stretch.context[:] = self.segments.told_to_policy(segments, len(what))
         passed = self._advance_by(stretch)
         if passed < len(what):
-            raise Diverged(int(numbers[passed, SEQ]))
-        if len(unknown):
-            self._note_chances(events, unknown, stretch.crosses[unknown], shown)
-        if len(chosen):
-            note_shown(events, chosen, self._numbers[shown[chosen], self._each], tags[chosen])
+            raise Diverged(events.heads[passed][SEQ])
+        for index in unknown:
+            self._note_chances(events, index, stretch.crosses[index], int(stretch.shown[index, 0]))
+        for index in asks:
+            if events.texts[index].shown is None:
+                levels = self.numbers_of(stretch.shown[index].tolist())
+                events.show(index, levels, int(stretch.tags[index]))
 
-    def _note_chances(self, events: Events, indices: list[int], crosses: Floats, shown: Ints) -> None:
-        """Write down the probabilities of decisions; where they are none, that: decisions never wait for them."""
-        said = crosses[:, 0] != -1.0  # else the policy cannot say
-        sound = settle_rounding(crosses) & said
-        for at, index in enumerate(indices):
-            texts, cross = events.texts[index], crosses[at]
-            if sound[at]:
-                packed = pack_cross(self.evidence.full_cross(cross), self.evidence.sizes)
-                events.texts[index] = texts._replace(chance=float(cross[shown[index, 0]]), cross_chances=packed)
-            elif said[at]:
-                fault = f"probabilities from {np.min(cross):.6g} to {np.max(cross):.6g}"
-                events.texts[index] = texts._replace(note=json.dumps(texts.details() | {"fault": fault}))
+    def _places_of(self, shown: bytes | None) -> tuple[int, ...]:
+        """Return the levels of what was shown as the policy counts them; -1: retired, or none yet."""
+        if shown is None:
+            return (-1,) * len(self.factors)
+        levels = unpack_shown(shown, len(self.factors))
+        return levels if self._all_live else tuple([place[level] for place, level in zip(self._places, levels)])  # noqa: B905
 
-    def _follow_decisions(self, events: Events, counts: list[int], segments: Ints | None) -> None:
-        numbers, kinds = events.numbers, events.numbers[:, KIND]
-        closed: set[int] = set()
-        if any(counts[kind] for kind in CLOSING):
-            closed.update(numbers[_CLOSES[kinds], DECISION].tolist())
-            for decision in closed:
-                self.open.pop(decision, None)
-                self.held.pop(decision, None)
-            while self.due and self.due[0] not in self.open:
-                self.due.popleft()
-        if counts[_ASK]:
-            asks = (kinds == _ASK).nonzero()[0]
-            asked = zip(asks.tolist(), numbers[asks, DECISION].tolist(), strict=True)
-            still = [index for index, decision in asked if decision not in closed]  # reading a journal, few are
-            for index, (_, _, at, decision, tag, _) in zip(still, numbers[still].tolist(), strict=True):
-                texts, segment = events.texts[index], UNSAID if segments is None else int(segments[index])
-                self.open[decision] = Open(
-                    tag, at, texts.secret or b"", texts.shown or b"", texts.token, texts.cross_chances, segment
-                )
-                if self.settings.outcomes.window:
-                    self.due.append(decision)
-        if counts[_HOLD]:
-            for index in np.flatnonzero(kinds == _HOLD).tolist():
-                decision = int(numbers[index, DECISION])
-                if decision not in closed:
-                    texts = events.texts[index]
-                    self.held[decision] = Held(int(numbers[index, VALUE]), texts.source, texts.token)
+    def _note_chances(self, events: Events, index: int, cross: Floats, shown: int) -> None:
+        """Write down the probabilities of a decision; where they are none, that: decisions never wait for them."""
+        texts = events.texts[index]
+        if cross[0] == -1.0:  # the policy cannot say
+            return
+        if settle_rounding(cross):
+            packed = pack_cross(self.evidence.full_cross(cross), self.evidence.sizes)
+            events.texts[index] = texts._replace(chance=float(cross[shown]), cross_chances=packed)
+        else:
+            fault = f"probabilities from {np.min(cross):.6g} to {np.max(cross):.6g}"
+            events.texts[index] = texts._replace(note=json.dumps(texts.details() | {"fault": fault}))
 
     def _apply_mark(self, mark: Events) -> None:
-        kind, details = Kind(int(mark.numbers[0, KIND])), mark.texts[0].details()
-        self.seq, self.at = int(mark.numbers[0, SEQ]), int(mark.numbers[0, AT])
+        (self.seq, number, self.at, *_), details = mark.heads[0], mark.texts[0].details()
+        kind = Kind(number)
         self.tallies[kind] += 1
         if kind is Kind.STEER:
             self.evidence.follow(details)
@@ -358,19 +355,33 @@ class Fold(FoldFacts):
 
     def place_levels(self) -> None:
         """Work out which level of the policy is which level of the experiment."""
-        self.live, self._each = self.factors.living(), np.arange(len(self.factors))
-        # The place of each level of each factor among the living ones; -1: retired, or (at -1, the last) none yet.
-        self._places = np.full((1 + max(self.factors.sizes), len(self.factors)), -1)
-        self._numbers = np.zeros((max(len(live) for live in self.live), len(self.factors)), np.int64)  # and back
-        for factor, live in enumerate(self.live):
-            self._places[live, factor] = np.arange(len(live))
-            self._numbers[: len(live), factor] = live
+        self.live, self._one, self._run = self.factors.living(), None, None
+        self._all_live = self.factors.sizes == tuple(map(len, self.live))
+        # The place of each level of each factor among the living ones; -1: retired.
+        self._places = [[-1] * size for size in self.factors.sizes]
+        for places, live in zip(self._places, self.live, strict=True):
+            for place, level in enumerate(live.tolist()):
+                places[level] = place
+
+    def _room(self, size: int, with_crosses: bool) -> Stretch:
+        """Return room for so many events; for one event it is always the same, with room for probabilities."""
+        if size == 1 and self._one is not None:
+            return self._one
+        layout = Layout(shown=len(self.factors), outcome=1, context=int(self.policy.by_segment))
+        stretch = Stretch.room(layout, size)
+        if (with_crosses or size == 1) and self.evidence.fits:
+            stretch = stretch._replace(crosses=np.empty((size, len(self.evidence.live))))
+        self._one = stretch if size == 1 else self._one
+        return stretch
 
     def _advance_by(self, stretch: Stretch) -> int:
+        self.state = with_room(self.state, len(stretch.what))
+        arguments = self.state, self.evidence.steering, self.rng, stretch
+        if self._run is not None and all(map(operator.is_, arguments, self._ran)):
+            return self._run(*arguments)
         module = type(self.policy).__module__
         with compile_errors_explained(module):
-            self.state = with_room(self.state, len(stretch.what))
-            passed: int = tiered(advance, module)(
-                self.state, self.evidence.steering, self.rng, stretch, size=len(stretch.what)
-            )
+            passed: int = tiered(advance, module)(*arguments, size=len(stretch.what))
+        if stretch is self._one:
+            self._ran, self._run = arguments, tiered(advance, module).known(*arguments)
         return passed

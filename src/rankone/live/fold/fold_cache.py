@@ -143,6 +143,8 @@ class FoldCache:
             cached.fold = fold = None
         if fold is None:
             raise MoreToRead(cached.reads)
+        if self._storage.last_event(cached.number) == fold.seq:
+            return fold
         try:
             for stretch, _ in enumerate(each_stretch(self._storage, cached.number, fold, SHORT)):
                 if stretch:

@@ -1,7 +1,7 @@
 """What a fold holds, and what can be told of it without changing anything."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +9,6 @@ import numpy as np
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.segments import Segments
 from rankone.live.factors import Factors, living_rules
-from rankone.live.journal.events import DECISION, KIND, Events, Kind
 from rankone.live.settings import RESTART, Settings
 from rankone.numerics.arrays import Ints
 
@@ -143,12 +142,3 @@ class FoldFacts:
     def rules(self) -> Ints:
         """What is forbidden, as the policy counts levels."""
         return living_rules(self.forbidden, self.factors)
-
-
-def crosses_of(events: Events, decisions: Iterable[int], waiting: Mapping[int, Open]) -> list[bytes | None]:
-    """Return the probabilities of decisions, made before these events (then they wait) or among them."""
-    asked = {}
-    if len(events) > 1:
-        for index in (events.numbers[:, KIND] == int(Kind.ASK)).nonzero()[0].tolist():
-            asked[int(events.numbers[index, DECISION])] = events.texts[index].cross_chances
-    return [waiting[each].cross if each in waiting else asked.get(each) for each in decisions]

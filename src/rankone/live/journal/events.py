@@ -55,7 +55,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.errors import JournalError
-from rankone.live.journal.packing import pack_each, shown_levels
+from rankone.live.journal.packing import pack_shown
 
 VERSION = 1  # of the journal's meaning, which its first event names; a program refuses a newer one
 
@@ -80,7 +80,7 @@ ERAS = (Kind.CREATE, Kind.ERA)  # with which the policy starts afresh
 OUTCOMES = (Kind.TELL, Kind.HOLD, Kind.LEARN, Kind.EXPIRE, Kind.LATE, Kind.VOID)
 LEARNED = (Kind.TELL, Kind.LEARN, Kind.EXPIRE)  # outcomes that the policy learns
 CLOSING = (*LEARNED, Kind.VOID)  # events that close a decision
-_SPLITS = np.isin(np.arange(max(Kind) + 1), (*MARKS, Kind.STEER))  # those behind are not chosen like those before
+_SPLITS = frozenset(map(int, (*MARKS, Kind.STEER)))  # those behind are not chosen like those before
 BY_ASKER, BY_AGE, BY_OPERATOR = range(3)  # the values of VOID: who closed it
 
 
@@ -131,46 +131,45 @@ _AS_BYTES: tuple[Callable[[Any], bytes], ...] = (
     *(_same, str.encode, _probability, str.encode),
     _same,
 )
+_NUMBERS = struct.Struct(f"<{len(NUMBERS)}q")
 _HEAD = struct.Struct("<QBQ")  # of a value: the place of its event, the place of its column, its length
 UNFIT = (TypeError, ValueError, OverflowError, struct.error)  # what values raise that nobody wrote
 
 
 class Events:
-    """A stretch of the journal: ``numbers`` is an (n, 6) array, ``texts`` a list of n `Texts`."""
+    """A stretch of the journal: ``heads`` are n times the `NUMBERS` of an event, ``texts`` a list of n `Texts`."""
 
-    __slots__ = ("_shown", "numbers", "texts")
+    __slots__ = ("heads", "texts")
 
-    def __init__(self, numbers: Ints, texts: list[Texts]) -> None:
-        self.numbers, self.texts = numbers, texts
-        self._shown: Ints | None = None  # as asked for last
+    def __init__(self, heads: list[Sequence[int]], texts: list[Texts]) -> None:
+        self.heads, self.texts = heads, texts
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def __getitem__(self, span: slice) -> Events:
-        return Events(self.numbers[span], self.texts[span])
+        return Events(self.heads[span], self.texts[span])
 
-    def shown(self, n_factors: int) -> Ints:
-        """Return what was shown in each, (n, factors); -1 where that is still to be chosen."""
-        if self._shown is None or self._shown.shape[1] != n_factors:
-            self._shown = shown_levels([texts.shown for texts in self.texts], n_factors)
-        return self._shown
+    @property
+    def numbers(self) -> Ints:
+        """The heads as an array, (n, 6)."""
+        return np.array(self.heads, np.int64).reshape(-1, len(NUMBERS))
 
-    def show(self, indices: Ints, levels: Ints) -> None:
-        """Write down what is shown in some of them."""
-        for index, shown in zip(indices.tolist(), pack_each(levels), strict=True):
-            self.texts[index] = self.texts[index]._replace(shown=shown)
-        self._shown = None
+    def show(self, index: int, levels: Sequence[int], tag: int) -> None:
+        """Write down what is shown in one of them."""
+        seq, kind, at, decision, _, value = self.heads[index]
+        self.heads[index] = seq, kind, at, decision, tag, value
+        self.texts[index] = self.texts[index]._replace(shown=pack_shown(levels))
 
     def rows(self, chain: bytes) -> list[tuple[Any, ...]]:
         """Return the rows to store for one group, whose checksum is `chain`."""
-        rows = [(*numbers, *texts, None) for numbers, texts in zip(self.numbers.tolist(), self.texts, strict=True)]
+        rows = [(*head, *texts, None) for head, texts in zip(self.heads, self.texts, strict=True)]
         rows[-1] = (*rows[-1][:-1], chain)
         return rows
 
     def checksum(self, before: bytes) -> bytes:
         """Return the checksum of these events as one group, chained to the checksum before it."""
-        return _checksum(before, self.numbers.tobytes(), self.texts)
+        return _checksum(before, b"".join([_NUMBERS.pack(*head) for head in self.heads]), self.texts)
 
 
 def _checksum(before: bytes, numbers: bytes, each: Sequence[Texts]) -> bytes:
@@ -192,13 +191,13 @@ class Draft:
 
     def __init__(self, seq: int, at: int, token: str | None = None) -> None:
         self._seq, self.at, self._token = seq, at, token  # of an operator, to be noted with all events
-        self._numbers: list[int] = []  # of one event behind those of the other
+        self._heads: list[Sequence[int]] = []
         self._texts: list[Texts] = []
 
     def add(self, kind: Kind, decision: int = 0, tag: int = 0, value: int = 0, texts: Texts = NO_TEXTS) -> None:
         """Append an event."""
         self._seq += 1
-        self._numbers += (self._seq, kind, self.at, decision, tag, value)
+        self._heads.append((self._seq, int(kind), self.at, decision, tag, value))
         self._texts.append(texts if self._token is None else texts._replace(token=self._token))
 
     def mark(self, kind: Kind, note: str) -> None:
@@ -210,9 +209,8 @@ class Draft:
 
     def take(self) -> Events:
         """Return the events drafted so far and start over behind them."""
-        numbers = np.fromiter(self._numbers, np.int64, len(self._numbers))
-        events = Events(numbers.reshape(-1, len(NUMBERS)), self._texts)
-        self._numbers, self._texts = [], []
+        events = Events(self._heads, self._texts)
+        self._heads, self._texts = [], []
         return events
 
 
@@ -226,7 +224,7 @@ def of_rows(rows: Sequence[tuple[Any, ...]]) -> Events:
     else:
         each_texts = zip(secrets, *others, strict=True)
         texts = [NO_TEXTS if each == NO_TEXTS else _texts_of(each) for each in each_texts]
-    return Events(numbers, texts)
+    return Events(numbers.tolist(), texts)
 
 
 _texts_of: Callable[[tuple[Any, ...]], Texts] = functools.partial(tuple.__new__, Texts)  # `_make`, and half its time
@@ -242,14 +240,13 @@ def read_groups(rows: Sequence[tuple[Any, ...]], seq: int, chain: bytes) -> tupl
         events = of_rows(rows[: ends[-1]] if ends else [])
     except UNFIT:
         raise damaged(seq) from None
-    start, numbers = 0, events.numbers.tobytes()
-    width = len(NUMBERS) * events.numbers.itemsize
+    start = 0
     for end in ends:
         try:
-            result = _checksum(chain, numbers[width * start : width * end], events.texts[start:end])
+            result = events[start:end].checksum(chain)
         except UNFIT:
             raise damaged(seq + start + 1) from None
-        if result != rows[end - 1][-1] or events.numbers[end - 1, SEQ] != seq + end:
+        if result != rows[end - 1][-1] or events.heads[end - 1][SEQ] != seq + end:
             raise damaged(seq + start + 1)
         chain, start = result, end
     return events, chain
@@ -263,7 +260,8 @@ def damaged(seq: int, found: str = "a checksum that does not fit at event") -> J
 def each_mark(events: Events) -> Iterator[tuple[Events, Events | None]]:
     """Split events at marks and at STEER: yield (plain events, the mark that follows them or None)."""
     start = 0
-    for index in _SPLITS[events.numbers[:, KIND]].nonzero()[0].tolist():
-        yield events[slice(start, index)], events[slice(index, index + 1)]
-        start = index + 1
-    yield events[slice(start, None)] if start else events, None
+    for index, head in enumerate(events.heads):
+        if head[KIND] in _SPLITS:
+            yield events[start:index], events[index : index + 1]
+            start = index + 1
+    yield events[start:] if start else events, None

@@ -1,12 +1,10 @@
 """Outcomes that no longer count: which ones an exclusion takes out of the fold of a journal."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rankone.errors import InputError
-from rankone.live.journal.events import DECISION, KIND, SEQ, Events, Kind
+from rankone.live.journal.events import DECISION, KIND, SEQ, Events, Kind, Texts
 from rankone.live.journal.packing import pack_shown
 
 _ASK, _ERA = int(Kind.ASK), int(Kind.ERA)
@@ -29,23 +27,16 @@ class Exclusion(NamedTuple):
         """Return the level that is excluded of each factor that is named, by its number."""
         return {int(factor): level for factor, level in (self.levels or {}).items()}
 
-    def among(self, numbers: Any) -> Any:
-        """Return for each event whether the exclusion can speak of it at all."""
-        return (numbers[:, SEQ] < self.seq) & (numbers[:, SEQ] > self.after)
-
-    def fits(self, events: Events, asked: set[int]) -> Any:
-        """Return for each event whether its outcome is excluded; `asked` are the decisions that its token asked for."""
-        numbers = events.numbers
-        fits = self.among(numbers) & (numbers[:, DECISION] >= self.first) & (numbers[:, DECISION] <= self.last)
+    def fits(self, head: Sequence[int], texts: Texts, asked: Container[int]) -> bool:
+        """Return whether the outcome of an event is excluded; `asked` are the decisions that its token asked for."""
+        if not (self.after < head[SEQ] < self.seq and self.first <= head[DECISION] <= self.last):
+            return False
         for factor, level in self.of_factors().items():
-            cells, wanted = slice(2 * factor, 2 * factor + 2), pack_shown([level])
-            fits &= np.array([((texts.shown or b"")[cells] or _FIRST) == wanted for texts in events.texts], bool)
-        if self.source is not None:
-            fits &= np.array([texts.source == self.source for texts in events.texts], bool)
-        if self.token is not None:
-            decisions = zip(numbers[:, DECISION].tolist(), events.texts, strict=True)
-            fits &= np.array([number in asked or texts.token == self.token for number, texts in decisions], bool)
-        return fits
+            if ((texts.shown or b"")[2 * factor : 2 * factor + 2] or _FIRST) != pack_shown([level]):
+                return False
+        if self.source is not None and texts.source != self.source:
+            return False
+        return self.token is None or texts.token == self.token or head[DECISION] in asked
 
 
 class Exclusions:
@@ -57,10 +48,10 @@ class Exclusions:
         self._before: dict[int, int] = {}
         self.taken: dict[int, int] = {}  # outcomes that each takes out
         self._fulfilled: dict[int, tuple[int, int]] = {}  # by the event that wanted it: which did, and outcomes held
-        for index in np.flatnonzero(marks.numbers[:, KIND] == _ERA).tolist():
-            note = marks.texts[index].details()
+        for head, texts in zip(marks.heads, marks.texts, strict=True):
+            note = texts.details() if head[KIND] == _ERA else {}
             if "exclude" in note:
-                self._add(int(marks.numbers[index, SEQ]), note, 0)
+                self._add(head[SEQ], note, 0)
         # Decisions asked by tokens that are excluded further on; until then only.
         self._asked: dict[str, set[int]] = {each.token: set() for each in self._all if each.token is not None}
 
@@ -98,10 +89,8 @@ class Exclusions:
             return
         still = {exclusion.token for exclusion in self._all if exclusion.seq > seq}
         self._asked = {token: asked for token, asked in self._asked.items() if token in still}
-        for index in np.flatnonzero(events.numbers[:, KIND] == _ASK).tolist() if self._asked else ():
-            token = events.texts[index].token
-            if token is not None and token in self._asked:
-                self._asked[token].add(int(events.numbers[index, DECISION]))
+        each = zip(events.heads, events.texts, strict=True)
+        self.remember((head[DECISION], texts.token) for head, texts in each if head[KIND] == _ASK)
 
     def remember(self, asked: Iterable[tuple[int, str | None]]) -> None:
         """Note who asked for decisions that are open where a journal begins to be read."""
@@ -109,38 +98,33 @@ class Exclusions:
             if token is not None and token in self._asked:
                 self._asked[token].add(decision)
 
-    def hidden(self, events: Events, counted: Any, sizes: Sequence[int]) -> Any:
-        """Return, for each of the events that count, levels whose outcomes were left out for being theirs.
+    def hidden(self, head: Sequence[int], texts: Texts, sizes: Sequence[int]) -> list[int]:
+        """Return levels whose outcomes were left out for being theirs where the one of an event counts.
 
         Clicks of a level that nobody counts make the others look better than it: there, they are not compared with it.
-        None: there are no such levels.
         """
-        result = None
+        result = []
         for exclusion in self._all:
             some = [
                 sum(sizes[:factor]) + level
                 for factor, level in exclusion.of_factors().items()
                 if factor < len(sizes) and level < sizes[factor]  # some came later
             ]
-            if some and len(events):
-                others = exclusion._replace(levels=None)
-                fits = others.fits(events, self._asked.get(exclusion.token or "", set()))
-                earlier = events.numbers[:, DECISION] < self._before.get(exclusion.seq, 0)  # the level's were voided
-                fits |= earlier & (events.numbers[:, SEQ] > exclusion.after)
-                fits = fits[counted]
-                result = np.zeros((int(counted.sum()), sum(sizes)), bool) if result is None else result
-                result[np.ix_(fits, some)] = True
+            # The level's own were voided.
+            earlier = head[DECISION] < self._before.get(exclusion.seq, 0) and head[SEQ] > exclusion.after
+            if some and (earlier or exclusion._replace(levels=None).fits(head, texts, self._asked_for(exclusion))):
+                result += some
         return result
 
-    def sift(self, events: Events, counted: Any) -> tuple[Any, dict[int, int]]:
-        """Return which of the `counted` events still count, and how many each exclusion takes out."""
-        taken = {}
+    def taking(self, head: Sequence[int], texts: Texts) -> int | None:
+        """Return the event of the exclusion that takes out the outcome of an event; None: it counts."""
         for exclusion in self._all:
-            if len(events) and events.numbers[0, SEQ] < exclusion.seq:
-                out = counted & exclusion.fits(events, self._asked.get(exclusion.token or "", set()))
-                taken[exclusion.seq] = int(np.count_nonzero(out))
-                counted = counted & ~out
-        return counted, taken
+            if exclusion.fits(head, texts, self._asked_for(exclusion)):
+                return exclusion.seq
+        return None
+
+    def _asked_for(self, exclusion: Exclusion) -> Container[int]:
+        return self._asked.get(exclusion.token or "", ())
 
 
 def check_carried_out(wanted: Mapping[int, Any]) -> None:

@@ -7,6 +7,8 @@ each factor that there was by then, behind the number of factors and the number 
 """
 
 import functools
+import math
+import struct
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,50 +28,22 @@ def pack_shown(choices: Sequence[int]) -> bytes:
     >>> pack_shown([3, 258])
     b'\\x03\\x00\\x02\\x01'
     """
-    if not all(0 <= choice <= MAX_CHOICE for choice in choices):
-        raise InputError(f"choices from 0 to {MAX_CHOICE}", list(choices), "number what can be shown from 0")
-    return np.array(choices, _CELL).tobytes()
+    try:
+        return struct.pack(f"<{len(choices)}H", *choices)
+    except struct.error:
+        do = "number what can be shown from 0"
+        raise InputError(f"choices from 0 to {MAX_CHOICE}", list(choices), do) from None
 
 
-def unpack_shown(data: bytes, n_factors: int = 0) -> list[int]:
+@functools.lru_cache(10_000)
+def unpack_shown(data: bytes, n_factors: int = 0) -> tuple[int, ...]:
     """Return what was shown: what was decided before a factor was added had its first level.
 
     >>> unpack_shown(pack_shown([3, 258])), unpack_shown(pack_shown([3]), n_factors=2)
-    ([3, 258], [3, 0])
+    ((3, 258), (3, 0))
     """
-    known: list[int] = np.frombuffer(data, _CELL).tolist()
-    return known + [0] * (n_factors - len(known))
-
-
-def pack_each(shown: npt.NDArray[np.int64]) -> list[bytes]:
-    """Return combinations, (n, factors), as the journal keeps them.
-
-    >>> pack_each(np.array([[3, 258]])) == [pack_shown([3, 258])]
-    True
-    """
-    return [each.tobytes() for each in shown.astype(_CELL)]
-
-
-def shown_levels(packed: Sequence[bytes | None], n_factors: int) -> npt.NDArray[np.int64]:
-    """Return combinations, (n, factors), -1 where nothing is shown yet.
-
-    >>> shown_levels([pack_shown([3, 1]), pack_shown([2]), None], n_factors=2).tolist()
-    [[3, 1], [2, 0], [-1, -1]]
-    """
-    if None not in packed:
-        whole = b"".join(packed)  # type: ignore[arg-type]
-        if len(whole) == len(packed) * _CELL.itemsize * n_factors:  # nearly always, as none has more than all factors
-            return np.frombuffer(whole, _CELL).astype(np.int64).reshape(len(packed), n_factors)
-    elif len(packed) == 1:  # the most usual: somebody asks
-        return np.array([[-1] * n_factors])
-    result = np.full((len(packed), n_factors), -1)
-    lengths = np.array([0 if data is None else len(data) for data in packed])
-    for length in set(lengths[lengths > 0].tolist()):
-        indices = np.flatnonzero(lengths == length)
-        known = np.frombuffer(b"".join([packed[index] or b"" for index in indices.tolist()]), _CELL)
-        result[indices] = 0
-        result[indices, : length // _CELL.itemsize] = known.reshape(len(indices), -1)
-    return result
+    known = struct.unpack(f"<{len(data) // _CELL.itemsize}H", data)
+    return known + (0,) * (n_factors - len(known))
 
 
 def pack_cross(chances: npt.NDArray[np.floating], sizes: Sequence[int]) -> bytes:
@@ -81,16 +55,20 @@ def pack_cross(chances: npt.NDArray[np.floating], sizes: Sequence[int]) -> bytes
     return _cross_head(tuple(sizes)) + chances.astype(_CHANCE).tobytes()
 
 
-def settle_rounding(crosses: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Bring probabilities that only rounding put outside back to 0 or 1, in place; return which crosses are sound.
+def settle_rounding(cross: npt.NDArray[np.float64]) -> bool:
+    """Bring probabilities that only rounding put outside back to 0 or 1, in place; return whether they are sound.
 
-    >>> crosses = np.array([[0.5, 1.0000000000000002], [np.nan, 0.5], [0.5, 1.1]])
-    >>> settle_rounding(crosses).tolist(), crosses[0].tolist()
-    ([True, False, False], [0.5, 1.0])
+    >>> cross = np.array([0.5, 1.0000000000000002])
+    >>> settle_rounding(cross), cross.tolist(), settle_rounding(np.array([np.nan, 0.5]))
+    (True, [0.5, 1.0], False)
     """
-    sound = np.asarray(((crosses >= -_ROUNDING) & (crosses <= 1.0 + _ROUNDING)).all(axis=1))
-    np.clip(crosses, 0.0, 1.0, out=crosses, where=sound[:, None])
-    return sound
+    chances = cross.tolist()
+    least, most = min(chances), max(chances)
+    if not (least >= -_ROUNDING and most <= 1.0 + _ROUNDING and math.isfinite(sum(chances))):
+        return False
+    if least < 0.0 or most > 1.0:
+        np.clip(cross, 0.0, 1.0, out=cross)
+    return True
 
 
 @functools.lru_cache(100)

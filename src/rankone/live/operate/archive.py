@@ -25,8 +25,6 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rankone.errors import InputError, JournalError, StorageError
 from rankone.live.database import Database
 from rankone.live.fold import snapshot
@@ -207,7 +205,7 @@ class _Part:
 
 def count_eras(storage: Storage, number: int) -> int:
     """Return how often an experiment was changed, with its creation."""
-    return int(np.isin(of_rows(storage.marks(number)).numbers[:, KIND], ERAS).sum())
+    return sum(head[KIND] in ERAS for head in of_rows(storage.marks(number)).heads)
 
 
 def _read(storage: Storage, number: int, last: int, with_policy: bool = True) -> _Part:
@@ -235,13 +233,14 @@ def fold_upto(
 
 def _totals(events: Events) -> dict[str, int]:
     """Count what happened, whether it was excluded later or not."""
-    kinds = events.numbers[:, KIND]
-    asked, learned = np.flatnonzero(kinds == Kind.ASK).tolist(), np.isin(kinds, LEARNED)
+    learned = [head[VALUE] for head in events.heads if head[KIND] in LEARNED]
+    each = zip(events.heads, events.texts, strict=True)
+    sources = [texts.source for head, texts in each if head[KIND] == Kind.ASK]
     return {
-        "decisions": len(asked),
-        "outcomes": int(learned.sum()),
-        "clicks": int(events.numbers[learned, VALUE].sum()),
-        "simulated": sum(events.texts[index].source == SIMULATED for index in asked),
+        "decisions": len(sources),
+        "outcomes": len(learned),
+        "clicks": sum(learned),
+        "simulated": sources.count(SIMULATED),
     }
 
 
@@ -303,8 +302,10 @@ def archive_notes(storage: Storage, number: int) -> list[dict[str, Any]]:
     """Return what the journal says of its archives, oldest first; of the last one, what it was counted as last."""
     marks = of_rows(storage.marks(number))
     notes: list[dict[str, Any]] = []
-    for index in np.flatnonzero(marks.numbers[:, KIND] == Kind.ARCHIVE).tolist():
-        note = marks.texts[index].details() | {"event": int(marks.numbers[index, SEQ])}
+    for head, texts in zip(marks.heads, marks.texts, strict=True):
+        if head[KIND] != Kind.ARCHIVE:
+            continue
+        note = texts.details() | {"event": head[SEQ]}
         if note.pop("again", False):
             notes[-1] |= note
         else:

@@ -14,7 +14,7 @@ def changes_of(storage: Storage, number: int) -> list[Change]:
     """Return the changes of an experiment, oldest first."""
     marks, result = of_rows(storage.marks(number)), []
     factors = Factors({})
-    for numbers, texts in zip(marks.numbers.tolist(), marks.texts, strict=True):
+    for numbers, texts in zip(marks.heads, marks.texts, strict=True):
         note, kind = texts.details(), Kind(numbers[KIND])
         if kind is Kind.CREATE:
             factors = Factors.new(Settings.of_note(note).levels)

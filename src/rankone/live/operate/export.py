@@ -14,6 +14,7 @@ from rankone.live.factors import Factors
 from rankone.live.fold.fold import Fold
 from rankone.live.fold.journal_reading import begin, each_to_end, reading_notes
 from rankone.live.journal.events import AT, DECISION, KIND, OUTCOMES, TAG, VALUE, Events, Kind, of_rows
+from rankone.live.journal.packing import unpack_shown
 from rankone.live.operate.archive import kept_rows, whole_journal
 from rankone.live.storage import Storage
 from rankone.writing import PRIVATE, whole_file
@@ -161,13 +162,15 @@ def write_decisions(
 def _asks(events: Events, n_factors: int) -> pl.DataFrame:
     import polars as pl
 
-    asked = np.flatnonzero(events.numbers[:, KIND] == Kind.ASK)
-    numbers, texts = events.numbers[asked], [events.texts[index] for index in asked.tolist()]
+    numbers = events.numbers
+    asked = np.flatnonzero(numbers[:, KIND] == Kind.ASK)
+    numbers, texts = numbers[asked], [events.texts[index] for index in asked.tolist()]
     ids = [
         f"{number}-{(text.secret or b'').hex()}"
         for number, text in zip(numbers[:, DECISION].tolist(), texts, strict=True)
     ]
-    shown = events.shown(n_factors)[asked]
+    levels = [unpack_shown(text.shown or b"", n_factors) for text in texts]
+    shown = np.array(levels, np.int64).reshape(-1, n_factors)
     return pl.DataFrame(
         {
             "id": pl.Series(ids, dtype=pl.String),
@@ -186,14 +189,15 @@ def _asks(events: Events, n_factors: int) -> pl.DataFrame:
 def _outcomes(events: Events, fold: Fold) -> pl.DataFrame:
     import polars as pl
 
-    chosen = np.isin(events.numbers[:, KIND], OUTCOMES)
-    numbers = events.numbers[chosen]
+    numbers = events.numbers
+    chosen = np.isin(numbers[:, KIND], OUTCOMES)
+    numbers = numbers[chosen]
     kinds = [_OUTCOME[Kind(kind)] for kind in numbers[:, KIND].tolist()]
     columns = {
         "number": numbers[:, DECISION],
         "outcome": pl.Series(kinds, dtype=pl.String),
         "clicked": numbers[:, VALUE] == 1,
-        "learned": fold.counted(events)[chosen],
+        "learned": np.array(fold.counted(events), bool)[chosen],
     }
     rewards = [events.texts[index].details().get("reward") for index in np.flatnonzero(chosen).tolist()]
     columns["reward"] = pl.Series(rewards, dtype=pl.Float64)

@@ -19,6 +19,7 @@ from rankone.live.report.rates import intervals, uniform_rate
 from rankone.live.report.report import Alarm, FactorReport, LevelReport, Report
 from rankone.live.verdict.verdict import Verdict, verdict_of
 from rankone.numerics.arrays import Floats, Ints
+from rankone.wording.numbers import percent
 from rankone.wording.ratios import effect_text
 
 _AS_THEY_ARE = ("seq", "decisions", "fillers", "voided_by_age", "shown", "resumed", "control", "faults")
@@ -148,10 +149,12 @@ def winning_note(fold: Fold, error: float) -> str | None:
     # What a verdict rests on does not hold where outcomes do not come back alike, or something rang.
     if min(state.doubt, state.enough) > error or shortfalls(fold) or fold.doubted:
         return None
-    why = "won" if state.doubt <= error else f"good enough, within {fold.settings.stopping.margin:g} of the best"
-    return json.dumps(
-        {"levels": fold.numbers_of(state.leaders), "why": f"{why}, wrong with probability at most {error:g}"}
+    why = (
+        "won"
+        if state.doubt <= error
+        else f"good enough, within {percent(fold.settings.stopping.margin, 2)} of the best"
     )
+    return json.dumps({"levels": fold.numbers_of(state.leaders), "why": f"{why}, {percent(1.0 - error)} sure"})
 
 
 def exploring(fold: Fold) -> float:

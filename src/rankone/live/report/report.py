@@ -4,10 +4,13 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Self
 
-from rankone.live.report.report_wording import condition, headline, level_columns, level_table, sentences
+from rankone.live.report import headline as first_words
+from rankone.live.report import report_wording as wording
 from rankone.live.report.segment_report import SegmentsReport, restored, segment_table, segments_text
 from rankone.notebook import Shown
 from rankone.specs import amount
+
+_MORE = "Assumptions and method: --details, in Python report.details"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Shortfall:
 
 @dataclasses.dataclass(frozen=True)
 class Alarm:
-    """What rang: a change of the world, or levels that are no product."""
+    """Why an alarm was raised: clicks of levels changed, or levels interact."""
 
     what: str  # "change" or "misfit"
     did: str  # what the experiment did about it: "restart", "test-all", or "warn" and no more
@@ -150,17 +153,42 @@ class Report(Shown):
         return tuple(alarm for alarm in self.present_alarms if alarm.did != "restart")
 
     @property
-    def sentence(self) -> str:
-        """What leads, how sure that is and what is still in the race, in one sentence; more where more must be said."""
-        return sentences(self)
+    def headline(self) -> str:
+        """What won or leads and whether that is proven, in at most 25 words."""
+        return first_words.headline(self)
+
+    @property
+    def assumes(self) -> str:
+        """A line that says what every statement rests on; empty where nothing is stated."""
+        return first_words.assumes(self)
+
+    @property
+    def brief(self) -> str:
+        """The headline and what it assumes."""
+        return "\n".join(filter(None, [self.headline, self.assumes]))
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a person must see, a short sentence each: alarms, missing outcomes, segments that differ."""
+        return wording.warnings(self)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is good to know: the leader against the control, how long a verdict takes."""
+        return wording.notes(self)
+
+    @property
+    def details(self) -> str:
+        """What the answer rests on: confidence, assumptions, alarms and what happened to the experiment."""
+        return "\n".join(wording.details(self))
 
     @property
     def segments_sentence(self) -> str:
         """Whether what is best depends on the segment; empty if nobody said anything of a visitor."""
-        return segments_text(self, condition(self, "each segment"))
+        return segments_text(self)
 
     def _sentence(self) -> str:
-        return f"{self._head()}\n{self.sentence}"
+        return "\n".join([self._head(), self.brief, *self.warnings, *self.notes])
 
     def _tables(self) -> dict[str, Any]:
         levels = [(factor.name, level) for factor in self.factors for level in factor.levels]
@@ -169,11 +197,13 @@ class Report(Shown):
         return {"levels": {"factor": [factor for factor, _ in levels]} | columns}
 
     def _shown(self) -> dict[str, Any]:
-        return level_columns(self)
+        return wording.level_columns(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain values."""
-        result = dataclasses.asdict(self) | {"headline": headline(self), "sentence": self.sentence}
+        """Return the report as plain values, with what it says."""
+        result = dataclasses.asdict(self) | {"details": self.details.splitlines()}
+        result |= {name: getattr(self, name) for name in ("headline", "assumes", "warnings", "notes")}
+        result["control_effect"] = wording.control_effect(self)
         if self.segments is None:
             del result["segments"]
         else:
@@ -183,17 +213,18 @@ class Report(Shown):
     @classmethod
     def of_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return what `to_dict` wrote."""
-        return restored(cls, {key: value for key, value in values.items() if key not in ("headline", "sentence")})
+        return restored(cls, values)
 
     def _head(self) -> str:
-        return f"{self.name} ({self.policy}): {amount(self.decisions, 'decision')}, " + ", ".join(
-            f"{count:,} {kind.replace('_', ' ')}"
-            for kind, count in self.outcomes.items()
-            if count or kind in ("clicked", "open")
-        )
+        counts = self.outcomes
+        kinds = {"clicked": counts["clicked"], "not clicked": counts["not_clicked"] + counts["expired"]}
+        kinds |= {kind: counts[kind] for kind in ("held", "late") if counts[kind]}
+        kinds |= {"cancelled": counts["void"]} if counts["void"] else {}
+        each = ", ".join(f"{count:,} {kind}" for kind, count in (kinds | {"open": counts["open"]}).items())
+        return f"{self.name} ({self.policy}): {amount(self.decisions, 'decision')}, {each}"
 
     def __str__(self) -> str:
-        tables = [line for factor in self.factors for line in level_table(self, factor)]
+        tables = [line for factor in self.factors for line in wording.level_table(self, factor)]
         if self.segments is not None:
             tables += [self.segments_sentence, *segment_table(self.segments)]
-        return "\n".join([self._head(), self.sentence, *tables])
+        return "\n".join([self._head(), self.brief, "", *tables, "", *self.warnings, *self.notes, _MORE])

@@ -75,41 +75,55 @@ def restored(kind: Any, value: Any) -> Any:
     return value
 
 
-def segments_text(report: Report, condition: str) -> str:
+def segments_text(report: Report) -> str:
     """Return the answer to the first question about segments: does what is best depend on them at all?"""
     result = report.segments
     if result is None:
         return ""
-    if not result.segments:
-        return " ".join(["Nothing is known of any segment so far.", *_left_over(result)])
     against = leaders_beaten(report)
-    some = some_of(against, _FEW)
-    wrong = f"That anything proven of segments is wrong has probability at most {report.error_rate:g} {condition}."
-    if result.answer == "unknown":
-        why = "outcomes do not come back alike" if report.shortfalls else "the policy left nothing to chance"
-        why = "there is a fault in the program" if report.fault else why
-        return " ".join([f"Whether what is best depends on the segment is not known: {why}.", *_left_over(result)])
-    if result.answer == "depends":
-        said = f"What is best depends on the segment: no {' and no '.join(result.depends)} is the best in all of them."
+    if not result.segments:
+        said = "No data on segments yet."
+    elif result.answer == "unknown":
+        why = "outcomes are not reported equally" if report.shortfalls else "traffic was not randomised"
+        said = f"Cannot compare segments: {'a fault in the program' if report.fault else why}."
+    elif result.answer == "depends":
+        said = f"The best {' and '.join(result.depends)} depends on the segment."
     elif result.answer == "same":
-        said = f"The same combination is the best in each of {amount(len(result.segments), 'segment')}."
+        said = f"The same combination is best in all {amount(len(result.segments), 'segment')}."
     elif against:
-        said = f"What leads overall is not the best in every segment: {some}."
-        said += " Another combination may be the best in all."
+        said = "The overall leader is not best in every segment."
     else:
-        said = "Nothing so far shows that what is best depends on the segment: one combination may be the best for all."
-    if against and result.answer != "open":
-        said += f" Against what leads overall: {some}."
-    proven = result.answer != "open" or against or any(segment.proven for segment in result.segments)
-    if proven and report.doubted:
-        said += " An alarm rang, so what is proven of segments may be wrong."
-    return " ".join([said, *([wrong] if proven else []), *_left_over(result)])
+        said = "No sign so far that the best combination depends on the segment."
+    if against and result.answer != "unknown":
+        said += f" {some_of(against, _FEW)}."
+    if report.doubted and _proves(report):
+        said += " An alarm was raised, so this may be wrong."
+    return " ".join([said, *_left_over(result)])
+
+
+def segment_details(report: Report) -> list[str]:
+    """Return how sure what is said of segments is."""
+    if not _proves(report):
+        return []
+    sure = percent(1.0 - report.error_rate)
+    return [
+        f"Segments: all statements hold together with {sure} confidence, if within each segment the assumptions above "
+        "hold; the click rate of each segment may change."
+    ]
+
+
+def _proves(report: Report) -> bool:
+    """Return whether anything is proven of segments."""
+    result = report.segments
+    if result is None or result.answer == "unknown":
+        return False
+    return result.answer != "open" or bool(leaders_beaten(report)) or any(each.proven for each in result.segments)
 
 
 def leaders_beaten(report: Report) -> list[str]:
     """Return where a level that leads overall is proven to be beaten, in words."""
     return [
-        f"in {segment.name} '{better}' beats '{worse}'"
+        f"In {segment.name}, '{better}' beats the overall leader '{worse}'"
         for segment in (report.segments.segments if report.segments is not None and report.leads else ())
         for factor, better, worse in segment.beats
         if worse == report.best.get(factor)
@@ -120,14 +134,13 @@ def _left_over(found: SegmentsReport) -> list[str]:
     said = []
     if found.others[0]:
         visitors = amount(found.others[0], "visitor")
-        do = "to tell more apart, name fewer attributes, or coarser levels of them"
-        said.append(f"{visitors} of other segments are counted together; {do}.")
+        said.append(f"{visitors} in other segments are counted together; use fewer attributes to tell more apart.")
     if found.unsaid[0]:
-        said.append(f"Of {amount(found.unsaid[0], 'visitor')} nothing was said.")
+        said.append(f"{amount(found.unsaid[0], 'visitor')} came without a segment.")
     if found.ignored:
         named = {name: f"other levels of {name}" if name else "other attributes" for name in sorted(found.ignored)}
         some = ", ".join(f"{what} ({amount(found.ignored[name], 'visitor')})" for name, what in named.items())
-        said.append(f"Not declared, so ignored: {some}.")
+        said.append(f"Ignored, not declared: {some}.")
     return said
 
 
@@ -135,7 +148,7 @@ def segment_table(found: SegmentsReport) -> list[str]:
     """Return the segments as lines of text."""
     title = ", ".join(found.attributes)
     width = max(len(title), *(len(segment.name) for segment in found.segments)) if found.segments else len(title)
-    lines = [f"  {title:<{width}}   visitors     clicks    rate  looks best (proven: *)"]
+    lines = [f"  {title:<{width}}   visitors     clicks    rate  looks best (* proven)"]
     for segment in found.segments:
         best = ", ".join(f"{name}{'*' * (segment.proven.get(factor) == name)}" for factor, name in segment.best.items())
         rate = percent(segment.clicks / segment.outcomes) if segment.outcomes else "-"

@@ -38,7 +38,8 @@ class AtWork:
         self._begin({})
 
     def _begin(self, workers: dict[int, int]) -> None:
-        self._change = threading.Condition()
+        self._lock = threading.RLock()
+        self._change = threading.Condition(self._lock)
         self._workers = workers  # threads at work, and how often each has entered
         self._forking: int | None = None  # the thread that forks: nobody begins to work meanwhile
         self._quiet = False  # whether nobody is at work while it does, and every connection is closed
@@ -52,14 +53,14 @@ class AtWork:
             do = "fork before experiments are used, or start processes by multiprocessing's 'spawn' or 'forkserver'"
             raise StorageError("a process that may use databases", "one forked while another thread used one", do)
         me = threading.get_ident()
-        with self._change:
+        with self._lock:  # of the condition, and quicker to take
             while self._forking is not None and me not in self._workers:
                 self._change.wait()
             self._workers[me] = self._workers.get(me, 0) + 1
 
     def __exit__(self, *error: object) -> None:
         me = threading.get_ident()
-        with self._change:
+        with self._lock:
             self._workers[me] -= 1
             if not self._workers[me]:
                 del self._workers[me]

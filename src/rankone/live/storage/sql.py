@@ -4,23 +4,22 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankone.errors import InputError, JournalError
-from rankone.live.journal.events import COLUMNS, LEARNED, MARKS, NUMBERS, Kind, as_sql
+from rankone.live.journal.events import COLUMNS, LEARNED, MARKS, Kind, as_sql
 from rankone.live.journal.packing import pack_shown
 from rankone.live.storage.driver import UNSURE, Driver, Row, placeholders
 from rankone.registry import Registry
 
 STORAGES: Registry[type[Storage]] = Registry("kind of database", "kinds of databases", __package__)
-_ALWAYS, _SOMETIMES = range(len(NUMBERS)), range(len(NUMBERS), len(COLUMNS))  # columns of an event
 _SOUGHT_AT_ONCE = 500  # decisions looked for in one statement
 _OF = "FROM rankone_journal WHERE experiment = {}"
 _EVENTS = f"SELECT {', '.join(COLUMNS)} {_OF}"
 _ASKED = f"{_OF} AND kind = {int(Kind.ASK)}"
-_END = f"(SELECT max(seq) {_OF})"
+_LAST = f"SELECT max(seq) {_OF}"
+_END = f"({_LAST})"
 # `at / width` divides whole numbers in SQLite and PostgreSQL alike.
 _COURSE = f"""SELECT at / {{}}, kind, count(*), sum(value), sum(CASE WHEN source = {{}} THEN 1 ELSE 0 END)
     {_OF} AND seq > {{}} AND seq <= {{}} AND kind IN ({as_sql((Kind.ASK, *LEARNED))}) GROUP BY 1, 2"""
@@ -79,9 +78,10 @@ class Storage(Driver):
         if not rows:
             return
         columns = list(zip(*rows, strict=True))
-        named = [*_ALWAYS, *(column for column in _SOMETIMES if columns[column].count(None) < len(rows))]
-        values = zip(itertools.repeat(experiment, len(rows)), *[columns[column] for column in named], strict=True)
-        self.insert_many(_insert(*named), list(values))
+        null = (None,) * len(rows)
+        named = tuple([column for column, values in enumerate(columns) if values != null])
+        values = [columns[column] for column in named]
+        self.insert_many(_insert(*named), list(zip((experiment,) * len(rows), *values, strict=True)))
 
     def tail(self, experiment: int, after: int, limit: int) -> list[Row]:
         """Return the events behind event `after`, oldest first."""
@@ -147,7 +147,7 @@ class Storage(Driver):
 
     def last_event(self, experiment: int) -> int:
         """Return the number of the last event; 0: there is none."""
-        return int(self._value(f"SELECT {_END}", experiment) or 0)
+        return int(self._value(_LAST, experiment) or 0)
 
     def last_decision(self, experiment: int) -> int:
         """Return the number of the last decision, which is found in an index of its own; -1: there is none."""

@@ -1,7 +1,7 @@
 """A yardstick: Thompson sampling that is blind to positions. Every item shown counts as looked at.
 
 What most people write first. An item that happened to stand where nobody looks seems bad and is not shown higher, so
-that some runs never find the best list: their regret grows without end (`docs/which-list-policy.md` has the figures).
+that some runs never find the best list: their regret grows without end (`docs/measured.md` has the figures).
 """
 
 from dataclasses import dataclass

@@ -236,7 +236,7 @@ def simulate_experiment(
     >>> [each.wrong for each in found], all(each.verdict < 5_000 for each in found)
     ([False, False, False], True)
     """
-    problem = _product(problem)
+    problem = product_to_rehearse(problem)
     aim = goal if isinstance(goal, Goal) else GOALS[goal]
     chosen = as_policy(policy)
     chosen = (chosen.live() if aim.explore else chosen).with_horizon(visitors)
@@ -258,7 +258,7 @@ def simulate_experiment(
     return result
 
 
-def _product(problem: Product | str) -> Product:
+def product_to_rehearse(problem: Product | str) -> Product:
     """Return any product as one of factors; others cannot be rehearsed."""
     result = as_problem(problem)
     if type(result) not in (Product, RankOne) or result.scale != "product" or len(result.rules):

@@ -1,23 +1,22 @@
-// Alarms: that clicks of levels changed against each other, or that levels are no product; what was done, and what there was before.
+// Alarms: clicks of levels changed against each other, or levels interact; what was done, and what there was before.
 
-import { $, element, number, percent, plural } from "./dom.js";
+import { $, element, number, percent, plural, signedPercent } from "./dom.js";
 
-const DID = { restart: "begun anew", "test-all": "another policy took over", warn: "only told" };
+const DID = { restart: "learning restarted", "test-all": "a policy that tests all combinations took over", warn: "no action taken" };
 const named = (levels) => Object.values(levels).join(" with ");
-const times = (ratio) => number(Number(ratio.toPrecision(2)));
+const change = (ratio) => signedPercent(ratio - 1);
 
 function what(alarm) {
   const beside = alarm.beside === null ? "" : ` with ${named(alarm.beside)}`;
   const levels = `${alarm.factor} ${alarm.first} against ${alarm.second}${beside}`;
-  if (alarm.before === null || alarm.after === null) return `Clicks of ${levels} changed: ${alarm.first} was proven to be better, and then ${alarm.second}.`;
-  const each = (ratio, when) => `${times(ratio)} clicks for each of the other ${when}`;
-  if (alarm.what === "change") return `Clicks of ${levels} changed: ${each(alarm.before, "before")}, ${times(alarm.after)} since.`;
-  return `Levels are no product. Clicks of ${levels}: ${each(alarm.before, "there")}, ${times(alarm.after)} elsewhere.`;
+  if (alarm.before === null || alarm.after === null) return `Clicks of ${levels} changed: ${alarm.first} was proven better, later ${alarm.second}.`;
+  if (alarm.what === "change") return `Clicks of ${levels} changed: ${change(alarm.before)} before, ${change(alarm.after)} since.`;
+  return `Levels interact: ${levels} had ${change(alarm.before)} clicks there, ${change(alarm.after)} with other levels.`;
 }
 
 function cost({ rival }) {
   if (!rival) return [];
-  return [` ${named(rival.levels)} had ${percent(rival.rate)} clicks by then, what led ${percent(rival.led)}, as far as click rates stayed as they are.`];
+  return [` ${named(rival.levels)} had ${percent(rival.rate)} clicked by then, the leader ${percent(rival.led)}, if click rates did not change.`];
 }
 
 function entry(alarm) {

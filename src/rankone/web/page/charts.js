@@ -23,14 +23,14 @@ async function draw(element, key, build, data) {
   const known = drawn.get(element);
   if (known?.key === whole) {
     const view = await known.view;
-    for (const [name, values] of Object.entries(data)) view.data(name, values);
+    for (const [name, values] of Object.entries(data)) if (values.length) view.data(name, values); // the others have no layer
     await view.runAsync();
     return;
   }
   known?.view.then((view) => view.finalize());
   const spec = {
     config: config(), datasets: data,
-    width: element.clientWidth, autosize: { type: "fit", contains: "padding" }, ...build(),
+    width: element.clientWidth, autosize: { type: "fit", contains: "padding", resize: true }, ...build(),
   };
   const view = vegaEmbed(element, spec, { actions: false, ast: true, mode: "vega-lite", renderer: "svg" }).then((result) => result.view);
   drawn.set(element, { key: whole, view });
@@ -44,24 +44,24 @@ function timeAxis(element, points) {
   return { title: null, labelOverlap: true, labelSeparation: 12, tickCount: Math.floor(element.clientWidth / 95), grid: false, format };
 }
 
-// Alarms as dashed lines from top to bottom; alarms: {at (milliseconds)}.
-const alarmLines = () => ({
+// Alarms as dashed lines from top to bottom; alarms: {at (milliseconds)}. A layer without data would make Vega warn.
+const alarmLines = (alarms) => (alarms.length === 0 ? [] : [{
   data: { name: "alarms" }, mark: { type: "rule", strokeDash: [2, 3], color: colour("warn"), size: 2 },
   encoding: { x: { field: "at", type: "temporal" }, tooltip: [{ field: "at", type: "temporal", title: "alarm", format: "%x %X" }] },
-});
+}]);
 
 const FROM = { field: "at", type: "temporal", title: "from", format: "%x %X" };
 
 export function rateChart(element, points, uniform, alarms) {
   const rules = uniform === null ? [] : [{ rate: uniform }];
   const axis = timeAxis(element, points);
-  return draw(element, ["rate", axis], () => ({
+  return draw(element, ["rate", axis, rules.length, alarms.length > 0], () => ({
     height: 210,
     layer: [
-      {
+      ...rules.map(() => ({
         data: { name: "rules" }, mark: { type: "rule", strokeDash: [6, 4], color: colour("faint"), size: 1.5 },
         encoding: { y: { field: "rate", type: "quantitative" } },
-      },
+      })),
       {
         data: { name: "points" },
         mark: { type: "line", color: colour("accent"), strokeWidth: 2, point: { size: 26, color: colour("accent") } },
@@ -75,7 +75,7 @@ export function rateChart(element, points, uniform, alarms) {
           ],
         },
       },
-      alarmLines(),
+      ...alarmLines(alarms),
     ],
   }), { points, rules, alarms });
 }
@@ -83,7 +83,7 @@ export function rateChart(element, points, uniform, alarms) {
 // bars: {at, until (milliseconds), rate, decisions}; `called` is the span of time that rates are for.
 export function trafficChart(element, bars, called, alarms) {
   const axis = timeAxis(element, bars);
-  return draw(element, ["traffic", axis, called], () => ({
+  return draw(element, ["traffic", axis, called, alarms.length > 0], () => ({
     height: 210,
     layer: [
       {
@@ -100,7 +100,7 @@ export function trafficChart(element, bars, called, alarms) {
           ],
         },
       },
-      alarmLines(),
+      ...alarmLines(alarms),
     ],
   }), { bars, alarms });
 }

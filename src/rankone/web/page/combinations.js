@@ -1,5 +1,5 @@
 // A table a factor, the combinations of other than two factors as a table that can be sorted and searched, and
-// which levels of two factors seem to act together.
+// which levels of two factors seem to interact.
 
 import { $, counted, element, label, living, number, percent, shortPercent } from "./dom.js";
 import { levelTable } from "./tables.js";

@@ -1,7 +1,7 @@
 // Elements and figures. Everything that comes from outside is set as text.
 
 export const $ = (id) => document.getElementById(id);
-const formatted = new Intl.NumberFormat();
+const formatted = new Intl.NumberFormat("en"); // as the service writes numbers in sentences
 
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -14,9 +14,12 @@ export const number = (value) => formatted.format(value);
 
 export const plural = (count, what) => `${number(count)} ${what}${count === 1 ? "" : "s"}`;
 
-export function percent(value) {
-  if (value === null || value === undefined) return "–";
-  return `${(100 * value).toFixed(Math.abs(value) >= 0.1 ? 1 : 2)}%`; // as the report's sentence writes it
+// A share in percent, as rankone.wording.numbers.percent writes it: rates with three figures, other shares with two.
+export function percent(share, figures = 3) {
+  if (share === null || share === undefined) return "–";
+  if (Math.abs(share) < 1e-7) return "0%";
+  const decimals = Math.max(0, figures - 1 - Math.floor(Math.log10(Math.abs(100 * share)) + 1e-9));
+  return `${new Intl.NumberFormat("en", { maximumFractionDigits: decimals }).format(100 * share)}%`;
 }
 
 const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
@@ -27,7 +30,7 @@ export function duration(seconds) {
   return plural(Math.round(10 * seconds / size) / 10, unit);
 }
 
-// Decisions that the tables count: those since all was begun anew, if it was.
+// Decisions that the tables count: those since the last restart, if there was one.
 export function counted(report) {
   return report.factors[0].levels.reduce((sum, level) => sum + level.decisions, 0);
 }
@@ -36,14 +39,10 @@ export function counted(report) {
 export const living = (factor) => factor.levels.filter((level) => level.live).map((level) => level.name);
 
 // For narrow cells.
-export function shortPercent(value) {
-  return value >= 0.0995 ? `${number(Math.round(100 * value))}%` : `${Number((100 * value).toFixed(1))}%`;
-}
+export const shortPercent = (share) => percent(share, 2);
 
 // An effect: +17%, -50%, 0%.
-export function signedPercent(change) {
-  return `${change > 0 ? "+" : change < 0 ? "-" : ""}${shortPercent(Math.abs(change))}`;
-}
+export const signedPercent = (change) => `${change >= 1e-7 ? "+" : ""}${shortPercent(change)}`;
 
 // A label of any length, at most some lines of it to be seen; all of it where the pointer rests.
 export function label(text) {

@@ -4,7 +4,7 @@ import { $, element, living } from "./dom.js";
 import { createForm } from "./manage_create.js";
 import { tokenParts } from "./manage_tokens.js";
 
-const LEADING = "the leading one", ANY = "any";
+const LEADING = "the leader", ANY = "any";
 let api = null; // { get, send, look }
 let who = null; // what our token may do
 let now = null; // the view that is shown
@@ -75,25 +75,25 @@ function stopForm() {
   const name = report.name;
   if (report.stopped !== null) {
     return act("Resume", `It is stopped: ${report.stopped}.`, [], "Resume…", () => ({
-      sentence: `Experiment again with '${name}', on all that is known?`, yes: "Yes, resume",
-      carryOut: () => api.send(path("resume")).then(() => "it experiments again"),
+      sentence: `Resume '${name}' with everything learned so far?`, yes: "Yes, resume",
+      carryOut: () => api.send(path("resume")).then(() => "resumed"),
     }));
   }
   const choices = levelChoices(report.factors, LEADING);
-  return act("Stop", "From then on every visitor sees one combination.", [...choices, field("Why", input("why", { maxlength: "256", value: "by hand", required: "" }))],
+  return act("Stop", "Every visitor then sees one combination.", [...choices, field("Why", input("why", { maxlength: "256", value: "by hand", required: "" }))],
     "Stop…", (data) => {
       const chosen = chosenLevels(report.factors, choices);
-      const what = chosen.length ? levelsText(chosen) : "what leads";
+      const what = chosen.length ? levelsText(chosen) : "the leader";
       return {
         sentence: `Stop '${name}', and show every visitor ${what}?`, yes: "Yes, stop",
-        carryOut: () => api.send(path("stop"), { why: data.get("why"), levels: chosen.length ? Object.fromEntries(chosen) : null }).then(() => "it is stopped"),
+        carryOut: () => api.send(path("stop"), { why: data.get("why"), levels: chosen.length ? Object.fromEntries(chosen) : null }).then(() => "stopped"),
       };
     });
 }
 
 function levelForms() {
   const { report } = now;
-  const add = act("Add a level", "What is known of the others stays known.", [
+  const add = act("Add a level", "What was learned about the others is kept.", [
     field("Factor", select("factor", report.factors.map((factor) => factor.name))), field("Name", input("name", { maxlength: "256", required: "" })),
   ], "Add…", (data) => ({
     sentence: `Show ${data.get("factor")} '${data.get("name")}' to visitors of '${report.name}' from now on?`, yes: "Yes, add it",
@@ -101,7 +101,7 @@ function levelForms() {
   }));
   const all = report.factors.flatMap((factor) => living(factor).map((level) => [factor.name, level]));
   const chooser = element("select", { name: "level" }, ...all.map(([factor, level], place) => element("option", { value: place }, `${factor}: ${level}`)));
-  const retire = act("Retire a level", "It is never shown again; what was shown before is still told.", [field("Level", chooser)],
+  const retire = act("Retire a level", "It is never shown again; its open decisions still take outcomes.", [field("Level", chooser)],
     "Retire…", (data) => {
       const [factor, level] = all[Number(data.get("level"))];
       return {
@@ -118,7 +118,7 @@ function togetherForms() {
   const { factors } = report;
   if (factors.length < 2) return [];
   const choices = levelChoices(factors, ANY);
-  const forbid = act("Never show together", "Levels of two factors or more; each stays in the race with what is left.", choices, "Forbid…", () => {
+  const forbid = act("Never show together", "Choose levels of two or more factors.", choices, "Forbid…", () => {
     const chosen = chosenLevels(factors, choices);
     if (chosen.length < 2) throw new Error("Choose levels of two factors or more.");
     return {
@@ -129,7 +129,7 @@ function togetherForms() {
   const rules = (report.forbidden ?? []).map(Object.entries);
   if (!rules.length) return [forbid];
   const chooser = element("select", { name: "rule" }, ...rules.map((rule, place) => element("option", { value: place }, levelsText(rule))));
-  return [forbid, act("Show together again", "What was forbidden.", [field("Levels", chooser)], "Allow…", (data) => {
+  return [forbid, act("Show together again", "Lift a rule.", [field("Levels", chooser)], "Allow…", (data) => {
     const rule = rules[Number(data.get("rule"))];
     return {
       sentence: `Show ${levelsText(rule)} together again in '${report.name}'?`, yes: "Yes, allow it",
@@ -141,7 +141,7 @@ function togetherForms() {
 function excludeForm() {
   const { report } = now;
   const times = ["since", "until"].map((name) => field(name === "since" ? "Asked since" : "Asked before", input(name, { type: "datetime-local" })));
-  return act("Exclude outcomes", "Outcomes so far that fit everything given no longer count; those in archives do.", [
+  return act("Exclude outcomes", "Outcomes so far that match every field are ignored. Archived outcomes are not reached.", [
     field("Source", input("source", { maxlength: "256" })), field("Id of a token", input("token", { maxlength: "256" })), ...times,
     field("Why", input("why", { maxlength: "256", value: "outcomes excluded", required: "" })),
   ], "Exclude…", (data) => {
@@ -150,7 +150,7 @@ function excludeForm() {
     if (!named) throw new Error("Name a source, a token or a time.");
     for (const when of ["since", "until"]) if (fits[when]) fits[when] = new Date(fits[when]).getTime() / 1000;
     return {
-      sentence: `Count no outcome of '${report.name}' any more with ${named}? It cannot be taken back.`, yes: "Yes, exclude them",
+      sentence: `Ignore all outcomes of '${report.name}' with ${named}? This cannot be undone.`, yes: "Yes, exclude them",
       carryOut: () => api.send(path("exclude"), { ...fits, why: data.get("why") }).then((found) => `${found.excluded} excluded`),
     };
   });

@@ -5,7 +5,8 @@ import { act, field, input, select } from "./manage.js";
 
 const MOST = 20; // factors, as the service has it
 const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
-const FIRST = { window: 600 }; // what a page wants that is not told of silence
+const FIRST_SHOWN = new Set(["stopping.auto", "stopping.margin", "control.levels"]); // beside those of no group
+const FIRST = { window: 600 }; // what a page wants that does not report missing clicks
 
 // A name in each line, and what belongs to it behind an equals sign, if anything does.
 const byName = (text, value) => Object.fromEntries(lines(text).map((line) => line.split(/=(.*)/s)).map(([name, rest]) => [name.trim(), value(rest)]));
@@ -76,9 +77,10 @@ function factorFields() {
 export async function createForm(api) {
   const { settings } = await api.get("v1/settings");
   const { all, begin } = factorFields();
-  const [alone, grouped] = [settings.filter((each) => !each.group), settings.filter((each) => each.group)];
+  const first = (each) => !each.group || FIRST_SHOWN.has(each.path);
+  const [alone, grouped] = [settings.filter(first), settings.filter((each) => !first(each))];
   const more = element("details", { class: "whole" }, element("summary", {}, "More settings"), element("div", { class: "fields" }, ...grouped.map(settingField)));
-  const form = act("New experiment", "Any number of factors: what a visitor sees is one level of each.", [
+  const form = act("New experiment", "Each visitor sees one level of each factor.", [
     field("Name", input("name", { maxlength: "256", required: "" }), { class: "whole" }), all, ...alone.map(settingField), more,
   ], "Create…", (data) => {
     const name = data.get("name").trim();
@@ -90,8 +92,8 @@ export async function createForm(api) {
     const product = sizes.length > 1 ? ` (${sizes.join(" times ")})` : "";
     const factors = Object.fromEntries(names.map((each, place) => [each, levels[place]]));
     return {
-      sentence: `Create '${name}' with ${sizes.reduce((one, other) => one * other, 1)} combinations${product}? Its name and settings stay as they are.`, yes: "Yes, create it",
-      carryOut: () => api.send("v1/experiments", { name, factors, ...chosenSettings(settings, data) }).then(() => "it is there"),
+      sentence: `Create '${name}' with ${sizes.reduce((one, other) => one * other, 1)} combinations${product}? Its name and settings cannot be changed later.`, yes: "Yes, create it",
+      carryOut: () => api.send("v1/experiments", { name, factors, ...chosenSettings(settings, data) }).then(() => "created"),
     };
   });
   form.classList.add("wide-form");

@@ -33,8 +33,8 @@ export function tokenParts(api, who, names) {
   }
 
   async function revoke({ id, note }) {
-    const own = id === who.id ? " It is the one of this page." : "";
-    if (!await sure(`End the token ${id}${note ? ` (${note})` : ""} at once? Whoever uses it is refused.${own}`, "Yes, revoke it")) return;
+    const own = id === who.id ? " This page uses it." : "";
+    if (!await sure(`End the token ${id}${note ? ` (${note})` : ""} at once? Anyone who uses it is refused.${own}`, "Yes, revoke it")) return;
     try {
       await api.send(`v1/tokens/${encodeURIComponent(id)}/revoke`);
       await show();
@@ -45,7 +45,7 @@ export function tokenParts(api, who, names) {
 
   const boxes = SCOPES.filter((scope) => who.scopes.includes(scope)).map((scope) => field(scope, input("scope", { type: "checkbox", value: scope })));
   const where = who.experiment === "*" ? ["*", ...names] : [who.experiment];
-  const make = act("New token", "It may do no more than the one of this page.", [
+  const make = act("New token", "It cannot do more than the token of this page.", [
     ...boxes, field("Experiment", select("experiment", where)), field("Note", input("note", { maxlength: "256" })),
     field("Days (empty: no end)", input("days", { type: "number", min: "1", max: "36500", value: "365" })),
   ], "Make…", (data) => {
@@ -61,7 +61,7 @@ export function tokenParts(api, who, names) {
         const { token } = await api.send("v1/tokens", wishes);
         if (who.id === null) setTimeout(() => api.sign(token), 0); // or this page would be shut out
         else show();
-        return element("span", {}, "This is the only time you see it: ", element("code", { class: "secret" }, token));
+        return element("span", {}, "Copy it now, it is not shown again: ", element("code", { class: "secret" }, token));
       },
     };
   });

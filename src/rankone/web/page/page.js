@@ -129,9 +129,9 @@ async function lookOnce() {
     if (error instanceof Refused) {
       $("sign-in").hidden = false;
       for (const id of ["experiment", "experiments", "empty", "damaged", "plan", "manage"]) $(id).hidden = true;
-      status(token ? "this token is not valid here" : "a token is needed", token !== null);
+      status(token ? "This token is not valid here." : "A token is needed.", token !== null);
     } else {
-      status(`no answer, trying again: ${error.message}`, true);
+      status(`No answer, trying again: ${error.message}`, true);
     }
   }
 }

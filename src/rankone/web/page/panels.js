@@ -2,13 +2,14 @@
 
 import { rateChart, trafficChart } from "./charts.js";
 import { showCombinations, showFactors } from "./combinations.js";
-import { $, counted, duration, element, living, number, percent, plural, shortPercent } from "./dom.js";
+import { $, counted, duration, element, living, number, percent, plural, shortPercent, signedPercent } from "./dom.js";
 import { showAlarms } from "./alarms.js";
 import { raceNote, showVerdict, verdictFigures } from "./verdict.js";
 import { showSegments } from "./segments.js";
 import { heatMap } from "./tables.js";
 
 const BARS = 48; // steps of the traffic chart, at most
+const CARD = 165; // pixels of a figure
 
 const GOALS = { earn: "goal: earn clicks", both: "goal: earn clicks and find the winner", decide: "goal: find the winner" };
 
@@ -27,7 +28,7 @@ function showLabels(view) {
     const what = all ? "all traffic is simulated" : `${number(view.simulated)} of ${plural(report.decisions, "decision")} are simulated`;
     labels.push(element("span", { class: "mark warn" }, what));
   }
-  if (report.window) labels.push(element("span", { class: "mark" }, `silence means no click after ${duration(report.window)}`));
+  if (report.window) labels.push(element("span", { class: "mark" }, `not clicked after ${duration(report.window)}`));
   if (report.stopped) labels.push(element("span", { class: "mark warn" }, `stopped: ${report.stopped}`));
   for (const era of report.eras.slice(1).slice(-3)) labels.push(element("span", { class: "mark" }, era));
   $("labels").replaceChildren(...labels);
@@ -65,11 +66,10 @@ function showFigures(view) {
   const { report, timeline } = view;
   const counts = report.outcomes;
   const known = counts.clicked + counts.not_clicked + counts.expired;
-  const since = report.alarms.some(({ did }) => did === "restart") ? "since all was begun anew" : "";
-  const times = view.uniform_rate ? `about ${(view.click_rate / view.uniform_rate).toFixed(1)} × the equal split` : "";
-  const lift = [times, since].filter(Boolean).join(", ") || "over all outcomes";
-  const even = view.uniform_rate !== null ? `estimated, all combinations shown equally: about ${number(Math.round(report.even_clicks))} clicks ${since || "by now"}`
-    : known ? "needs 100 outcomes of every level" : "nothing to compare yet";
+  const since = report.alarms.some(({ did }) => did === "restart") ? "since the restart" : "";
+  const more = view.uniform_rate ? `${signedPercent(view.click_rate / view.uniform_rate - 1)} over an equal split` : "";
+  const lift = [more, since].filter(Boolean).join(", ") || "of all outcomes";
+  const even = view.uniform_rate !== null ? `estimated: about ${number(Math.round(report.even_clicks))} clicks ${since || "by now"}` : "not enough data";
   const figures = [
     ...verdictFigures(report).map((found) => figure(...found)),
     figure("Decisions", number(report.decisions), now(timeline)),
@@ -77,10 +77,12 @@ function showFigures(view) {
     figure("Click rate", percent(view.click_rate), known ? lift : "no outcomes yet"),
     figure("Equal split", percent(view.uniform_rate), even),
     figure("Open decisions", number(counts.open), counts.held ? `${plural(counts.held, "outcome")} held` : "wait for an outcome"),
-    figure("Not learned", number(counts.late + counts.void), `${number(counts.late)} late, ${number(counts.void)} void`),
+    figure("Ignored", number(counts.late + counts.void), `${number(counts.late)} late, ${number(counts.void)} cancelled`),
   ];
-  if (view.stage !== null) figures.push(figure("Stage", number(view.stage + 1), `${survivors(view)} survive`));
+  if (view.stage !== null) figures.push(figure("Stage", number(view.stage + 1), `${survivors(view)} left`));
   $("figures").replaceChildren(...figures);
+  const rows = Math.ceil(figures.length / Math.max(2, Math.floor($("figures").clientWidth / CARD))); // no card alone in the last one
+  $("figures").style.setProperty("--cards", Math.ceil(figures.length / rows));
 }
 
 // Join neighbouring points until each has enough outcomes to be worth a dot.
@@ -140,17 +142,17 @@ function showMaps(view) {
   const sizes = heat.levels.map((levels) => levels.length).join(" x ");
   const all = report.factors.map((factor) => living(factor).length).join(" x ");
   $("maps-note").textContent = (sizes === all ? `${all} combinations of ${report.factors.map((factor) => factor.name).join(" and ")}. ` : `The busiest ${sizes} of ${all} combinations. `)
-    + (report.leads ? "Framed: what leads. – means no outcome yet." : "– means nothing known yet.");
+    + (report.leads ? "Framed: the leader. " : "") + "–: no data.";
   $("maps").classList.toggle("stacked", heat.levels[1].length > 10);
   heatMap($("rates-map"), "Click rate: clicks per outcome", view, (cell) => cell.outcomes ? cell.clicks / cell.outcomes : null);
   const counts = counted(report);
-  const since = counts < report.decisions ? " since all was begun anew" : "";
-  heatMap($("shares-map"), `Traffic: share of all decisions${since}`, view, (cell) => counts ? cell.decisions / counts : null);
+  const since = counts < report.decisions ? " since the restart" : "";
+  heatMap($("shares-map"), `Traffic: share of all decisions${since}`, view, (cell) => cell.decisions ? cell.decisions / counts : null);
 }
 
 function showRace(view) {
   const { report } = view;
-  const stage = view.stage === null ? "" : `The policy is in stage ${view.stage + 1}: ${survivors(view)} survive. `;
+  const stage = view.stage === null ? "" : `The policy is in stage ${view.stage + 1}: ${survivors(view)} are left. `;
   $("race-note").textContent = stage + raceNote(report);
   $("combinations-section").hidden = view.heat !== null;
   $("maps-section").hidden = view.heat === null;

@@ -40,7 +40,7 @@ export function offerPlan(post) {
     const { sizes, ...wishes } = Object.fromEntries(FIELDS.map(([name]) =>
       [name, name === "sizes" ? given.get(name).split(/[^0-9]+/).filter(Boolean).map(Number) : Number(given.get(name)) / (PERCENT.has(name) ? 100 : 1)]));
     wishes.factors = Object.fromEntries(sizes.map((size, index) => [`factor ${index + 1}`, size]));
-    $("plan-answer").replaceChildren(element("p", {}, "Rehearsing: some seconds."));
+    $("plan-answer").replaceChildren(element("p", {}, "Simulating: this takes some seconds."));
     try {
       const plan = await post("v1/plan", wishes);
       $("plan-answer").replaceChildren(

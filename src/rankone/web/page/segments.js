@@ -1,4 +1,4 @@
-// Segments: does what is best depend on them, and what looks best in each.
+// Segments: whether the best level depends on them, and what looks best in each.
 
 import { $, element, label, number, percent, signedPercent } from "./dom.js";
 
@@ -12,8 +12,7 @@ export function showSegments(report) {
   const found = report.segments;
   $("segments-section").hidden = !found;
   if (!found) return;
-  const explained = !found.segments.length ? "" : " What looks best is an estimate, drawn towards what all segments have in "
-    + "common, with its clicks compared with what leads overall; \u2605 marks what is proven the best in that segment.";
+  const explained = !found.segments.length ? "" : " Best levels are estimates, with clicks against the overall leader; \u2605: proven in this segment.";
   $("segments-note").textContent = found.sentence + explained;
   $("segments").hidden = !found.segments.length;
   const factors = report.factors.map((factor) => factor.name);

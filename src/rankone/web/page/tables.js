@@ -1,13 +1,14 @@
 // The tables of the page: heat maps, in which every cell has its figure and so needs no colour, and the levels in the race.
 
 import { element, label, percent, plural, shortPercent } from "./dom.js";
+import { effect } from "./verdict.js";
 
 const FEW = 12; // lines shown until all are asked for
 const open = new Set(); // tables that show all
 
 function heatCell(counts, value, most, leads) {
   const what = `${plural(counts.clicks, "click")} of ${plural(counts.outcomes, "outcome")}, ${plural(counts.decisions, "decision")}`;
-  const cell = element("td", { title: what }, value === null ? "–" : shortPercent(value));
+  const cell = element("td", { title: counts.decisions ? what : "never shown" }, value === null ? "–" : shortPercent(value));
   const strength = value === null || most === 0 ? 0 : value / most;
   cell.style.setProperty("--strength", `${Math.round(100 * strength)}%`);
   if (strength > 0.66) cell.classList.add("strong");
@@ -54,8 +55,8 @@ function whisker(low, value, high, most, mark) {
 
 // Against the leader: "-18% (-26% to -9%)" and the same as a bar.
 function compared(level, most) {
-  const [what, between] = level.against.split(/ (?=\()/);
-  if (level.ratio === null || !between) return [element("small", {}, what || "\u2013")];
+  const [what, between] = effect(level.against);
+  if (level.ratio === null || what === "\u2013") return [element("small", {}, between || what)];
   return [what, element("small", {}, between), whisker(level.ratio_low, level.ratio, level.ratio_high ?? most, most, 1)];
 }
 
@@ -71,7 +72,7 @@ function levelRow(level, left, best, most, anyTime) {
   const leads = level.name === best;
   return element("tr", { class: leads ? "leads" : state === "yes" ? "" : "out" },
     element("th", { scope: "row" }, label(leads ? `★ ${level.name}` : level.name)),
-    element("td", {}, percent(level.share), bar),
+    element("td", {}, level.decisions ? percent(level.share, 2) : element("small", {}, "never shown"), bar),
     element("td", {}, ...(anyTime ? compared(level, most) : clickRate(level, most))),
     element("td", {}, leads ? `${state}, leads` : state));
 }

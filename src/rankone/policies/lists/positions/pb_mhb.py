@@ -23,7 +23,6 @@ from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.base import ListPolicy
 from rankone.policies.engines.lists.layout import rank_largest, show_at
 
-_PRIOR = 0.5  # clicks, and misses, of every item at every position
 _EDGE = 1e-12  # 0 and 1 themselves have no likelihood
 
 
@@ -37,7 +36,7 @@ class PBMHBState(NamedTuple):
     top: Ints  # (K,) scratch space
     positions: Ints  # (K,) scratch space
     counters: Ints  # (1,) lists so far
-    width: Floats  # (1,) c
+    settings: Floats  # (2,) c; the prior
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,7 @@ class PBMHB(ListPolicy):
 
     Args:
         c: width of the steps: c / sqrt(t) before list t.
+        prior: clicks, and misses, that every item starts with at every position.
 
     >>> PBMHB(c=1000).label
     'pb-mhb:c=1000'
@@ -54,6 +54,7 @@ class PBMHB(ListPolicy):
     name = "pb-mhb"
     use_when = "a comparison with the literature on unknown examination"
     c: Annotated[float, "(0, inf)"] = 1.0
+    prior: Annotated[float, "[0, inf)"] = 0.5
 
     def _begin(self, n_items: int, n_positions: int) -> PBMHBState:
         return PBMHBState(
@@ -64,7 +65,7 @@ class PBMHB(ListPolicy):
             top=np.zeros(n_positions, np.int64),
             positions=np.zeros(n_positions, np.int64),
             counters=np.zeros(1, np.int64),
-            width=np.array([self.c]),
+            settings=np.array([self.c, self.prior]),
         )
 
 
@@ -77,7 +78,7 @@ def _log_likelihood(state: Any, line: int, of_item: bool, value: float) -> float
         item, position = (line, slot) if of_item else (slot, line)
         clicks, misses = state.clicks[item, position], state.misses[item, position]
         rest = max(1.0 - value * partners[slot], _EDGE)
-        total += (clicks + _PRIOR) * log_value + (misses + _PRIOR) * math.log(rest)
+        total += (clicks + state.settings[1]) * log_value + (misses + state.settings[1]) * math.log(rest)
     return total
 
 
@@ -123,7 +124,7 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
         for position in range(1, len(examination)):
             examination[position] = min(max(rng.random(), _EDGE), 1.0 - _EDGE)
     state.counters[0] += 1
-    width = state.width[0] / math.sqrt(state.counters[0])
+    width = state.settings[0] / math.sqrt(state.counters[0])
     for item in range(len(attraction)):
         attraction[item] = _move(state, item, True, attraction[item], width, rng)
     for position in range(1, len(examination)):

@@ -26,7 +26,8 @@ _MORE: dict[type, dict[str, Any]] = {
     Alarm: {"what": Literal["change", "misfit"], "did": Literal["restart", "test-all", "warn"]},
     Outcome: {"status": Literal["learned", "held", "late", "void"]},
     Plan: {"meaning": str, "sentence": str},
-    Report: {"basis": Literal["any", "steady"], "headline": str, "sentence": str},
+    Report: {"basis": Literal["any", "steady"], "headline": str, "assumes": str, "control_effect": str}
+    | dict.fromkeys(("warnings", "notes", "details"), list[str]),
     SegmentsReport: {"answer": Literal["depends", "same", "open", "unknown"], "sentence": str},
     Span: {"beyond": float | None},
     Token: {"valid": bool},

@@ -1,0 +1,128 @@
+"""The headline of a report, at most 25 words, and what it assumes. Plain Python: a client reads both.
+
+What is stated on the basis "any" rests on the product model alone: each level changes clicks by a factor of its own,
+the same whatever it is shown with and at all times, while the click rate of the whole site may move freely. And it
+needs outcomes of all levels to be reported equally completely, which is tested (`Shortfall`) where outcomes are told,
+and with a window as far as decisions are cancelled and clicks come too late; without a window also equally promptly,
+which is not tested. On the basis "steady" nothing is stated (`rankone.live.verdict.verdict` says which there is).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rankone.specs import amount
+from rankone.wording.combinations import brief_combination
+from rankone.wording.lists import cut_text
+from rankone.wording.numbers import percent
+from rankone.wording.ratios import effect_text
+
+if TYPE_CHECKING:
+    from rankone.live.report.report import Report
+
+LEARNED = ("clicked", "not_clicked", "expired")  # outcomes that count
+_SHORT = 5  # words of a combination where a headline names two
+
+
+def headline(report: Report) -> str:
+    """Say in at most 25 words what won or leads, and what every visitor sees if the experiment was stopped."""
+    if report.stopped:
+        return _stopped(report)
+    unknown = nothing_known(report)
+    if unknown:
+        return unknown
+    best, figure, sure = brief_combination(report.best), figure_text(report), _sure(report)
+    if report.shortfalls:
+        return f"{best} looks best ({figure}), but outcomes are not reported equally: check your traffic."
+    if report.decided and report.doubted:
+        why = "clicks changed during the test" if report.doubted[-1].what == "change" else "its parts interact"
+        return f"{best} looks best ({figure}), but {why}: see the alarm."
+    if len(single_factors(report)) == len(report.factors):
+        return f"{best} is the only combination: {figure}."
+    if report.good_enough:
+        return f"{best} is good enough: {figure}; nothing beats it by more than {percent(report.margin, 2)}. {sure}."
+    if report.decided:
+        return f"{best} wins: {figure}{_over_next(report)}. {sure}."
+    if report.basis == "steady":
+        best = brief_combination(report.best, 9)
+        return f"{best} has the highest rate, {figure}; too little random traffic to prove it."
+    return f"{best} is ahead, not proven yet: {figure}."
+
+
+def nothing_known(report: Report) -> str:
+    """Say why nothing leads; empty: something does."""
+    clicked, outcomes = (sum(report.outcomes[kind] for kind in kinds) for kinds in (("clicked",), LEARNED))
+    if not outcomes:
+        return f"No outcomes yet: {amount(report.decisions, 'decision')} so far."
+    of_all = f"{clicked:,} of {amount(outcomes, 'visitor')} clicked"
+    if report.fault:
+        return f"No result because of a fault in the program: {of_all}."
+    return "" if report.leads else f"Not enough data yet: {of_all}."
+
+
+def figure_text(report: Report) -> str:
+    """Say how often what leads was clicked, or what it earned per visitor."""
+    leader = report.leader
+    values = [value for value in (leader.rate, leader.low, leader.high) if value is not None]
+    if report.reward_cap is None:
+        texts, unit = [percent(value) for value in values], "clicked"
+    else:
+        texts, unit = [f"{value * report.reward_cap:,.3g}" for value in values], "per visitor"
+    return f"{texts[0]} {unit}" if len(texts) < 3 else f"{texts[0]} ({texts[1]} to {texts[2]}) {unit}"
+
+
+def single_factors(report: Report) -> list[str]:
+    """Return the factors of which one level is left."""
+    return [factor.name for factor in report.factors if sum(level.live for level in factor.levels) == 1]
+
+
+def _sure(report: Report) -> str:
+    return f"{percent(1.0 - report.error_rate)} sure"
+
+
+def _over_next(report: Report) -> str:
+    """Say how many more clicks the winner has than the next level of the first factor that has several."""
+    alone = single_factors(report)
+    factor = next(each for each in report.factors if each.name not in alone)
+    rivals = [
+        each for each in factor.levels if each.live and each.name != factor.best and each.ratio and each.ratio_low
+    ]
+    if not rivals:
+        return ""  # all others are beaten, with too few clicks for an interval
+    rival = max(rivals, key=lambda each: each.ratio or 0.0)
+    ends = (rival.ratio or math.nan, rival.ratio_high or math.inf, rival.ratio_low)
+    return f", {effect_text(*(1.0 / end for end in ends))} over the next {cut_text(factor.name, 2)}"
+
+
+def _stopped(report: Report) -> str:
+    """Say what everyone sees, and what was known of it when the experiment was stopped."""
+    shown = report.shown or {}
+    sees, unknown = f"Stopped: everyone sees {brief_combination(shown)}", nothing_known(report)
+    if unknown:
+        return f"{sees}. {unknown.split(':')[0]}."
+    if shown != report.best:
+        best = brief_combination(report.best, _SHORT)
+        state = "had won" if _proven(report) else "was ahead, not proven"
+        return f"Stopped: everyone sees {brief_combination(shown, _SHORT)}; {best} {state}."
+    if report.decided and _proven(report):
+        won = f"within {percent(report.margin, 2)} of the best" if report.good_enough else "the winner"
+        return f"{sees}, {won}: {figure_text(report)}. {_sure(report)}."
+    return f"{sees}, not proven best: {figure_text(report)}."
+
+
+def _proven(report: Report) -> bool:
+    return report.decided and not report.shortfalls and not report.doubted
+
+
+def assumes(report: Report) -> str:
+    """Say in a line what the statements rest on; empty where nothing is stated."""
+    if nothing_known(report):
+        return ""
+    if report.basis != "any":
+        return "Assumes: click rates do not change over time."
+    multiply = "" if len(report.factors) == 1 else "multiply and "
+    promptly = "" if report.window else " and promptly"
+    return (
+        f"Assumes: effects {multiply}stay constant; outcomes are reported equally completely{promptly} for every level."
+    )
