@@ -288,11 +288,11 @@ def test_positions_of_a_target_may_begin_at_0():
 
 def test_probabilities_that_cannot_answer_are_named():
     log = drawn(9, by_cascade, LOGGER, 300)
-    with pytest.raises(InputError, match="only those of whole lists, which are longer"):
+    with pytest.raises(InputError, match="only probabilities of whole lists, which are longer"):
         rankone.evaluate_lists(log.with_columns(whole=pl.lit(0.1)), ["a"], chance={"list": "whole"})
     with pytest.raises(InputError, match="one probability for each whole list - got several within a list in 'chance'"):
         rankone.evaluate_lists(log.with_columns(chance=0.5 / pl.col("position")), ["a", "b"], chance={"list": "chance"})
-    with pytest.raises(InputError, match="only those of items at their positions"):
+    with pytest.raises(InputError, match="only probabilities of items at their positions"):
         rankone.evaluate_lists(log, ["a", "b"], chance={"position": "position_chance"}, of="any")
 
 

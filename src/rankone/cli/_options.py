@@ -71,8 +71,8 @@ def model_option(default: Any, help: str) -> Any:
 
 _FACTOR_HELP = "Column of a factor, such as headline; repeatable. Default: recognised automatically."
 _SLICE_HELP = "Column of days or weeks: rates are compared within them. Default: day, date, week, ..."
-_ALL_ROWS_HELP = "Count every row but true sums, also those without a level, such as '(not set)'."
-_DISPERSION_HELP = "How much more clicks scatter than binomially, such as 1.9. Default: from repeated rows, or 1."
+_ALL_ROWS_HELP = "Count every row except true sums, also rows without a level, such as '(not set)'."
+_DISPERSION_HELP = "How much noisier clicks are than chance alone, such as 1.9. Default: from repeated rows, or 1."
 # What a table of factors holds; recognised automatically where nobody says.
 TABLE: Options = {
     "factor": (list[str] | None, typer.Option(None, "--factor", help=_FACTOR_HELP)),

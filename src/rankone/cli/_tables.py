@@ -113,7 +113,7 @@ def show_table(
     for number, part in enumerate(_parts(kept, room)):
         _print(part, title if number == 0 else None, room)
     if left_out:
-        console.print(f"Not shown in so narrow a window: {', '.join(left_out)}.", markup=False, highlight=False)
+        console.print(f"Not shown, the window is too narrow: {', '.join(left_out)}.", markup=False, highlight=False)
 
 
 def _needed(widths: Sequence[int]) -> int:

@@ -23,13 +23,13 @@ def analyse(
     uneven: bool = typer.Option(False, "--uneven", help="No equal split was meant: do not test for one."),
     control: str | None = typer.Option(None, help="Combination to compare with: headline=A,image=1."),
     confidence: float = CONFIDENCE,
-    simulations: int = typer.Option(999, help="Tables to simulate for the rank-1 test, at most."),
+    simulations: int = typer.Option(999, help="Tables to simulate for the test of interaction, at most."),
     seed: int = SEED,
     archive: Path | None = ARCHIVE,
     rest: bool = REST,
     out: Path | None = typer.Option(None, help="Report to write, one HTML file that opens without a network."),
     chart: Path | None = typer.Option(None, help="Picture of the levels (.png .svg .pdf .html)."),
-    heatmap: Path | None = typer.Option(None, help="Picture of how far pairs are from a product."),
+    heatmap: Path | None = typer.Option(None, help="Picture of where factors interact."),
     **table: Any,
 ) -> None:
     """Say which combination is clicked most, how sure that is, and what to do next."""
