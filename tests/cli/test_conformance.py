@@ -34,7 +34,7 @@ def test_says_what_it_does_in_a_sentence(command):
 
 
 def test_help_has_no_words_that_readers_stumble_over(command):
-    words, found = command
+    _, found = command
     texts = [found.help or "", *(getattr(entry, "help", None) or "" for entry in found.params)]
     live = found.callback.__module__.startswith(("rankone.cli.live", "rankone.cli.service"))
     assert live or not [fault for text in texts for fault in faults(text)]
