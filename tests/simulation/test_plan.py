@@ -63,9 +63,9 @@ def test_a_plan_of_three_factors_is_right_too() -> None:
     assert classic.lost == pytest.approx(equal_split_visitors(there, 0.5) * there.loss_at_random(), rel=0.05)
     assert found.factors == {"headline": 2, "image": 3, "button": 2}
     assert found.meaning.startswith("2 x 3 x 2 = 12 combinations: the best clicked 8%")
-    assert found.meaning.endswith("and so on down to 1.95%.")
-    assert "by main effects: the best level of each factor against the others" in repr(found)
-    assert "a product of one number per level" in repr(found)
+    assert found.meaning.endswith("the worst 1.95%.")
+    assert "two-proportion tests of each factor's best level against the others" in found.details
+    assert "effects that multiply" in repr(found)
 
 
 def test_two_factors_are_rows_and_columns() -> None:
