@@ -17,6 +17,7 @@ from tests.levels import col_of, row_of
 from .helpers import POLICIES, Audience, Clock, error_of, live_policy, saved, start
 
 
+@pytest.mark.usefixtures("compiled_now")
 @pytest.mark.parametrize("name", POLICIES)
 def test_levels_come_and_go_for_every_policy(name, db):
     experiment = start(db, live_policy(name))
@@ -122,6 +123,7 @@ def test_reopening_with_the_first_or_the_present_lines(sqlite_db):
     assert isinstance(error_of(Experiment, "homepage", rows=5, cols=2, db=sqlite_db), InputError)
 
 
+@pytest.mark.usefixtures("compiled_now")
 @pytest.mark.parametrize("name", POLICIES)
 def test_false_clicks_can_be_undone(name, sqlite_db):
     """Inject and exclude: the counts, and what the policy starts from, are as if it had never been told."""

@@ -91,7 +91,7 @@ DEPTHS: Options = {
 }
 SEED = typer.Option(0, help="Seed of the random numbers.")
 CONFIDENCE = typer.Option(0.95, help="Confidence of the intervals.")
-WORKERS = typer.Option(None, help="Number of processes; default: one per core.")
+WORKERS = typer.Option(None, help="Number of processes; default: one per core, once a study takes more than a second.")
 CLUSTER = typer.Option(
     None, help="Address of a Dask scheduler, tcp://host:8786, to work on its workers.", metavar="ADDRESS"
 )
