@@ -139,6 +139,7 @@ COMMAND = "from rankone.cli import main; import sys; sys.argv = 'rankone {}'.spl
 # What a person does who has not installed an extra, and the module that is not there.
 WITHOUT = {
     "cluster": ("distributed", COMMAND.format("simulate --problem needle:2x2 --cluster tcp://127.0.0.1:9")),
+    "excel": ("fastexcel", COMMAND.format("analyse book.xlsx")),
     "frames": (
         "pyarrow",
         "import duckdb, rankone; frame = duckdb.sql('select 1 as query, 2 as item, 1 as position, 1 as clicked');"
@@ -154,6 +155,7 @@ WITHOUT = {
 def test_a_missing_extra_says_what_to_install(extra, tmp_path):
     module, code = WITHOUT[extra]
     (tmp_path / "grid.yaml").write_text("problems: needle:2x2\n")
+    (tmp_path / "book.xlsx").write_bytes(b"PK\x03\x04")
     code = f"import sys; sys.modules[{module!r}] = None\n{code}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode != 0

@@ -146,3 +146,30 @@ def test_what_it_recommends_for_lists_is_what_was_measured():
 def test_bad_feedback_model():
     with pytest.raises(InputError, match="feedback_model as one of cascade, dcm, pbm, unknown - got cascad - "):
         rankone.recommend(feedback_model="cascad")
+
+
+@pytest.mark.parametrize(
+    ("settings", "label"),
+    [
+        ({"features": "items"}, "cascade-logit-ts"),
+        ({"features": "items", "feedback_model": "dcm"}, "cascade-logit-ts:until=last"),
+        ({"features": "items", "feedback_model": "pbm"}, "cascade-logit-ts:until=all"),
+        ({"features": "items", "guarantee": True, "horizon": 1_000}, "c3-ucb:horizon=1000"),
+        ({"features": "visitors"}, "logit-ts"),
+    ],
+)
+def test_features_have_policies_of_their_own(settings, label):
+    assert rankone.recommend(**settings).policy.label == label
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"features": "weather"},
+        {"features": "visitors", "feedback_model": "cascade"},
+        {"features": "items", "changes": True},
+    ],
+)
+def test_features_that_no_policy_is_for_are_refused(settings):
+    with pytest.raises(InputError):
+        rankone.recommend(**settings)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @command("warm-up", example="--policy uts --policy top-two")
 def warm_up(policy: list[str] = policy_option([], "A policy to compile; repeatable. Default: all.")) -> None:
-    """Compile the policies for this machine: after installing, or while an image is built. What is compiled is kept."""
+    """Compile the policies for this machine, after installing or while an image is built."""
     from rankone.compiling.compiled import kept_in
     from rankone.compiling.compilers import say_nothing
     from rankone.compiling.folders import can_keep, has_kept
