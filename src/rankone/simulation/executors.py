@@ -61,7 +61,7 @@ class LocalProcesses(Executor):
     def pay(self, units: Units) -> bool:
         """Tell whether units should go to the processes by now: to be played, or to be compiled side by side."""
         long = self._asked_for or units.horizon > _SHORT or self._pool is not None or self.played > _ALONE
-        compiles = units.to_compile and time.monotonic() > self._begin + _ALONE
+        compiles = bool(units.to_compile) and time.monotonic() > self._begin + _ALONE
         return self._max_workers > 1 and (long or compiles)
 
     def submit(self, function: Callable[..., Any], /, *given: Any, **named: Any) -> Any:
