@@ -85,7 +85,7 @@ def test_an_experiment_can_begin_with_past_counts(tmp_path):
     made = command("create", db, "homepage", *LINES, "--prior", past, "--prior-weight", 0.25)
     assert made.exit_code == 0, made.output
     said = " ".join(made.output.split())
-    assert "The policy began with 1,200 past impressions, each counted for 0.25 at most" in said
+    assert "The policy began with 1,200 past impressions, each counted as 0.25 at most" in said
     assert "Past counts of 'headline C' were left out" in said
     assert "Factors: headline, image; shown: shown; clicked: clicked; date: none." in said
 
