@@ -53,49 +53,16 @@ def minus_log_cdf(pulls: int, clicks: int, coefficient: float, x: float) -> floa
 
 
 @noalloc
-def whole_power(base: float, exponent: int) -> float:
-    """Return a power by multiplication.
-
-    >>> whole_power(0.5, 3)
-    0.125
-    """
-    result = 1.0
-    while exponent > 0:
-        if exponent & 1:
-            result *= base
-        base *= base
-        exponent >>= 1
-    return result
-
-
-@noalloc
 def draw_beta(pulls: int, clicks: int, rng: Any) -> float:
     """Draw from Beta(clicks + 1, pulls - clicks + 1): Cheng's algorithm BB (1978), closed forms at the edges.
 
     NumPy's own sampler takes a second to compile.
     """
-    return draw_beta_above(pulls, clicks, -1.0, rng)
-
-
-@noalloc
-def draw_beta_above(pulls: int, clicks: int, floor: float, rng: Any) -> float:
-    """Draw as `draw_beta` does, from the same random numbers; where that is not above `floor`, any value up to it.
-
-    At the edges a comparison of whole powers tells so, for much less than a root costs.
-    """
     a, b = clicks + 1.0, pulls - clicks + 1.0
-    if a == 1.0 or b == 1.0:
-        uniform = 1.0 - rng.random()
-        if pulls == 0:
-            return 1.0 - uniform
-        clear = _AWAY < floor < 1.0 - _AWAY and pulls < _FEW  # from rounding, by far
-        if a == 1.0:
-            if clear and uniform > _BEYOND * whole_power(1.0 - floor, int(pulls) + 1):
-                return floor
-            return 1.0 - uniform ** (1.0 / b)
-        if clear and _BEYOND * uniform < whole_power(floor, int(pulls) + 1):
-            return floor
-        return uniform ** (1.0 / a)
+    if a == 1.0:
+        return 1.0 - (1.0 - rng.random()) ** (1.0 / b)
+    if b == 1.0:
+        return (1.0 - rng.random()) ** (1.0 / a)
     small, large = (a, b) if a < b else (b, a)
     both = a + b
     scale = math.sqrt((both - 2.0) / (2.0 * a * b - both))
@@ -112,3 +79,39 @@ def draw_beta_above(pulls: int, clicks: int, floor: float, rng: Any) -> float:
             or bound + both * math.log(both / (large + ratio)) >= math.log(product)
         ):
             return ratio / (large + ratio) if a == small else large / (large + ratio)
+
+
+@noalloc
+def whole_power(base: float, exponent: int) -> float:
+    """Return a power by multiplication.
+
+    >>> whole_power(0.5, 3)
+    0.125
+    """
+    result = 1.0
+    while exponent > 0:
+        if exponent & 1:
+            result *= base
+        base *= base
+        exponent >>= 1
+    return result
+
+
+@noalloc
+def draw_beta_above(pulls: int, clicks: int, floor: float, rng: Any) -> float:
+    """Draw as `draw_beta` does, from the same random numbers; where that is not above `floor`, any value up to it.
+
+    At the edges a comparison of whole powers tells so, for much less than a root costs.
+    """
+    misses = pulls - clicks
+    if clicks > 0 and misses > 0:
+        return draw_beta(pulls, clicks, rng)
+    uniform = 1.0 - rng.random()
+    if pulls == 0:
+        return 1.0 - uniform
+    clear = _AWAY < floor < 1.0 - _AWAY and pulls < _FEW  # from rounding, by far
+    if clicks == 0:
+        below = clear and uniform > _BEYOND * whole_power(1.0 - floor, pulls + 1)
+        return floor if below else 1.0 - uniform ** (1.0 / (misses + 1.0))
+    below = clear and _BEYOND * uniform < whole_power(floor, pulls + 1)
+    return floor if below else uniform ** (1.0 / (clicks + 1.0))
