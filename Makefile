@@ -48,9 +48,10 @@ kills: .venv/.dev  ## kill a serving process 1,000 times, fork and close under l
 bench: .venv/.dev  ## measure everything (an hour or more; python -m benchmarks NAME measures one); writes benchmarks/results.md
 	$(BIN)/python -m benchmarks
 
-package: .venv/.dev  ## build wheel and sdist, and try the wheel in a new environment with its own dependencies
+package: .venv/.dev  ## build sdist and wheel, with compiled code in it, and try it in a new environment with its own dependencies
 	rm -rf dist build/fresh
 	$(BIN)/python -m build
+	$(BIN)/python deploy/prebuild.py dist/*.whl
 	$(PYTHON) -m venv build/fresh
 	build/fresh/bin/python -m pip install --quiet "$$(ls dist/*.whl)[serve]"
 	cd build && fresh/bin/rankone simulate --problem needle:4x4 --horizon 1000 --runs 2

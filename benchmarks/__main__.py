@@ -1,12 +1,12 @@
 """``make bench``: run every benchmark of this folder, write their figures to benchmarks/results.md.
 
 ``python -m benchmarks engine`` runs one and writes nothing; `alarms` (10 minutes), `coverage` (2), `evaluation` (15),
-`factors` (5), `factors_resume` (20), `headline` (1), `misfit` (1), `model_choice` (10),
+`factors` (5), `factors_resume` (20), `features` (10), `headline` (1), `misfit` (1), `model_choice` (10),
 `plans` (10), `segments` (5), `soak` (20), `split` (1) and `verdicts` (20) run only when they are named; `evaluation` and
 `verdicts` write what docs/measured.md shows.
 
 A benchmark is a file ``bench_NAME.py`` with a function ``report() -> str``. The other files help them, but for
-`which_policy`, which measures regret and not speed: ``python -m benchmarks.which_policy`` writes docs/measured.md;
+`which_policy`, which measures regret and not speed: ``python -m benchmarks.which_policy`` writes benchmarks/measured;
 `against`, which compares with another checkout: ``python -m benchmarks.against ../before``; and `image`, which measures
 a container: ``python -m benchmarks.image rankone``.
 """
@@ -29,6 +29,7 @@ WHEN_NAMED = {
     "evaluation",
     "factors",
     "factors_resume",
+    "features",
     "headline",
     "misfit",
     "model_choice",

@@ -8,7 +8,7 @@ leads must be the best estimate in its own table and allowed; winners and levels
 
 Then late clicks (`late_clicks`) and the visitors still needed (`forecasts`).
 
-``python -m benchmarks verdicts`` takes some minutes and writes docs/measured.md anew.
+``python -m benchmarks verdicts`` takes some minutes and writes benchmarks/measured/verdicts.md.
 """
 
 from __future__ import annotations
@@ -24,12 +24,10 @@ from loky import get_reusable_executor
 
 import rankone
 from benchmarks import forecasts, late_clicks
-from benchmarks.page_parts import begin, write_between
 from rankone.problems.theory.bounds import characteristic_time
 from rankone.simulation.plans.rehearsal import MOVEMENTS, Rehearsal, simulate_experiment
 
-PAGE = Path(__file__).parents[1] / "docs" / "measured.md"
-BEGIN = begin("benchmarks verdicts")
+PAGE = Path(__file__).parent / "measured" / "verdicts.md"
 WORKERS = 2
 
 EQUAL_RATE, EQUAL_DECISIONS, EQUAL_RUNS = 0.4, 2_000, 400
@@ -239,16 +237,14 @@ def _in_short(found: dict[tuple[str, str, str], list[Rehearsal]], alone_lost: di
     bounds = [characteristic_time(problem) * math.log(20.0) for problem in PROBLEMS.values()]
     slower = np.divide(medians["both"], medians["decide"])
     said = [
-        f'* "decide" takes {np.median(np.divide(medians["decide"], bounds)):.1f} times T* log 20 on the median problem.'
+        f'On the median problem "decide" takes {np.median(np.divide(medians["decide"], bounds)):.1f} times T* log 20, and '
+        f'"both" {np.median(slower):.1f} times as long as "decide".'
     ]
-    said.append(f'* "both" takes {np.median(slower):.1f} times as many decisions as "decide" on the median problem.')
     for goal in ("both", "earn"):
         ends = {name: np.mean([run.losses[-1] for run in found[name, "uts", goal]]) for name in PROBLEMS}
         times = [float(ends[name] / np.mean(alone_lost[name])) for name in PROBLEMS]
-        most = list(PROBLEMS)[int(np.argmax(times))]
         said.append(
-            f'* "{goal}" has lost {np.median(times):.2f} times the clicks of `uts` alone after {DECISIONS:,} decisions on '
-            f"the median problem, {max(times):.2f} times on the worst ({most})."
+            f'"{goal}" loses {np.median(times):.2f} times the clicks of `uts` alone ({max(times):.2f} at worst).'
         )
     return said
 
@@ -280,5 +276,5 @@ def report() -> str:
         f"### What reports say on the way\n\n{live_reports()}"
         f"\n\n### If clicks come late\n\n{late_clicks.report()}\n\n### Visitors still needed\n\n{forecasts.report()}"
     )
-    write_between(PAGE, BEGIN, f"{text}\n")
+    PAGE.write_text(f"{text}\n")
     return text

@@ -65,7 +65,7 @@ def main() -> None:
         print(f"image {of('du', '-sm', '--apparent-size', root).split()[0]} MB unpacked, user {image['User']}")
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as data:
             os.chown(data, int(image["User"]), int(image["User"]))
-            for words in (["token", "create", "--db", "/data/rankone.db", "--scope", "read"], image["Cmd"]):
+            for words in (["token", "create", "/data/rankone.db", "--scope", "read"], image["Cmd"]):
                 bundle(Path(folder), root, Path(data), image, words)
                 if words is not image["Cmd"]:
                     of("runc", "run", "--bundle", folder, "rankone-measured")

@@ -12,12 +12,10 @@ from pathlib import Path
 import polars as pl
 
 import rankone
-from benchmarks.page_parts import begin, write_between
 from benchmarks.which_list_policy import markdown
 from rankone.simulation.arena import Arena
 
-PAGE = Path(__file__).parents[1] / "docs" / "measured.md"
-BEGIN = begin("benchmarks.which_factor_policy")
+PAGE = Path(__file__).parent / "measured" / "factors.md"
 BY_PROBLEM = ("per-factor", "glm-thompson", "thompson", "uniform")
 
 
@@ -64,7 +62,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args()
     found = rankone.arena(factors=True, runs=given.runs, workers=given.workers, out=given.out)
-    write_between(PAGE, BEGIN, written(found, given.runs))
+    PAGE.write_text(written(found, given.runs))
 
 
 if __name__ == "__main__":

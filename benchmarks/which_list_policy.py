@@ -13,12 +13,10 @@ from pathlib import Path
 import polars as pl
 
 import rankone
-from benchmarks.page_parts import begin, write_between
 from rankone.simulation.arena import Arena
 from rankone.simulation.arena_problems import LIST_PROBLEMS, WORLDS
 
-PAGE = Path(__file__).parents[1] / "docs" / "measured.md"
-BEGIN = begin("benchmarks.which_list_policy")
+PAGE = Path(__file__).parent / "measured" / "lists.md"
 # Policies whose tails are written.
 IN_DETAIL = ("bc-ts", "dcm-ts", "gibbs-ts", "grab", "cascade-ts", "pie-l", "unirank", "toprank", "random-list")
 
@@ -85,7 +83,7 @@ def main() -> None:
     found = played(given.runs, given.workers, given.out, given.items)
     if given.only_play:
         return
-    write_between(PAGE, BEGIN, written(found))
+    PAGE.write_text(written(found))
 
 
 if __name__ == "__main__":

@@ -21,15 +21,12 @@ import polars as pl
 
 import rankone
 from benchmarks.changing_worlds import one_run
-from benchmarks.page_parts import begin, write_between
 from rankone.numerics.seeds import generator
 from rankone.policies.scheduled_play import Schedule, replay_schedule
 from rankone.problems import Problem
 from rankone.problems.segmented import Segmented
 
-WORLDS_BEGIN = begin("benchmarks.which_policy --worlds")
-PAGE = Path(__file__).parents[1] / "docs" / "measured.md"
-BEGIN = begin("benchmarks.which_policy")
+PAGES = Path(__file__).parent / "measured"
 POLICIES = (
     "uts",
     "imed-ub",
@@ -195,11 +192,11 @@ def main() -> None:
     parser.add_argument("--worlds", action="store_true", help="only the table of worlds that change or are not rank 1")
     chosen = parser.parse_args()
     if chosen.worlds:
-        write_between(PAGE, WORLDS_BEGIN, worlds(chosen.runs))
+        (PAGES / "worlds.md").write_text(worlds(chosen.runs))
         return
     text = markdown(played(chosen.runs, chosen.workers), chosen.runs)
     print(text)
-    write_between(PAGE, BEGIN, text)
+    (PAGES / "policies.md").write_text(text)
 
 
 if __name__ == "__main__":

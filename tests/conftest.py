@@ -24,6 +24,16 @@ def shared_folder(tmp_path_factory):
     return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
 
+@pytest.fixture
+def compiled_now():
+    """Compile what a test runs, where it plays so much that plain Python, and a process that compiles beside it, would
+    take longer."""
+    from rankone.compiling.tiers import compiling_first
+
+    with compiling_first():
+        yield
+
+
 @contextlib.contextmanager
 def alone(lock):
     """Wait until no other process is in here with the same file."""

@@ -21,6 +21,7 @@ from rankone.cli import main
 os.environ["COLUMNS"] = "120"
 ENVIRONMENT = dict(os.environ)
 ENOUGH = 100  # decisions after which a reader has seen simulated traffic
+SAID: list[str] = [""]  # what the last command printed
 PATIENCE = 600  # seconds: a busy machine is no failure, one that hangs is
 
 
@@ -53,6 +54,15 @@ def _run_here(words: tuple[str, ...]) -> None:
         except SystemExit as ended:
             code = ended.code
     assert not code, f"{shlex.join(words)}\n{said.getvalue()}"
+    SAID[:] = [said.getvalue()]
+
+
+def shown(text: str) -> None:
+    """Compare what a page shows with what the command before it printed: line breaks aside, `...` stands for anything."""
+    said = " ".join(SAID[0].split())
+    for part in text.split("..."):
+        expected = " ".join(part.split())
+        assert expected in said, f"the page shows {expected!r}, the command says {said!r}"
 
 
 def _succeed(words: list[str]) -> None:

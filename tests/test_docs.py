@@ -43,16 +43,19 @@ def commands(block: str, programs: tuple[str, ...] = ("rankone",)) -> list[list[
 def test_a_page_runs_from_top_to_bottom(page, tmp_path):
     """As a reader goes through it: in one directory, Python in one session, commands in between.
 
-    A block marked `file=NAME` is also kept in that file. The service listens at a port of its own.
+    A block marked `file=NAME` is also kept in that file; a `text` block marked `output` is what the command before it
+    prints. The service listens at a port of its own.
     """
     port = free_port()
-    code = first = "from tests.reader import command\n"
+    code = first = "from tests.reader import command, shown\n"
     for language, about, block in BLOCK.findall(page.read_text().replace("127.0.0.1:8000", f"127.0.0.1:{port}")):
         if "no-run" in about:
             continue
         if language in ("csv", "text"):
             for name in re.findall(r"file=(\S+)", about):
                 (tmp_path / name).write_text(block)
+            if about.strip() == "output":
+                code += f"shown({block!r})\n"
         elif language == "python":
             code += block
             for name in re.findall(r"file=(\S+)", about):

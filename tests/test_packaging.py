@@ -3,6 +3,7 @@
 import itertools
 import os
 import re
+import shutil
 import site
 import subprocess
 import sys
@@ -55,13 +56,77 @@ def test_the_sdist_holds_tests_and_docs(distributions):
     assert {"pyproject.toml", "tests/test_packaging.py", "docs/architecture.md", "CITATION.cff", "Makefile"} <= held
 
 
-def test_the_wheel_works_in_an_environment_of_its_own(distributions, tmp_path):
-    """Dependencies come from the environment of the tests (`make package` installs them anew); rankone from the wheel."""
-    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv")
-    python = tmp_path / "venv" / "bin" / "python"
-    target = Path(run(python, "-c", "import site; print(site.getsitepackages()[0])").strip())
-    run(sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", target, distributions[".whl"])
+@pytest.fixture(scope="module")
+def installed(distributions, tmp_path_factory):
+    """The wheel with one policy compiled in it, as `make package` does with more, in an environment of its own.
+
+    Dependencies come from the environment of the tests (`make package` installs them anew); rankone from the wheel.
+    """
+    folder = tmp_path_factory.mktemp("installed")
+    wheel = Path(shutil.copy(distributions[".whl"], folder))
+    run(sys.executable, ROOT / "deploy" / "prebuild.py", wheel, "ucb1")
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
+    (target,) = (folder / "venv").glob("lib/python*/site-packages")
+    run(sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", target, wheel)
     (target / "dependencies.pth").write_text("\n".join(site.getsitepackages()))
+    return folder / "venv" / "bin" / "python", target
+
+
+STUDY = """
+{change}
+from rankone.compiling.compilers import EntryCompiler
+def compile_extra(self, function): sys.exit("it compiles")
+EntryCompiler.compile_extra = compile_extra
+import rankone
+print(rankone.simulate("needle:3x5", "ucb1", 200, runs=2, workers=1).table["regret"].sum())
+"""
+# What is not as it was where the wheel was built, as Numba sees it.
+OTHERS = {
+    "Numba": "import numba; numba.__version__ = '0.0'",
+    "processor": "from numba.core.codegen import JITCPUCodegen as C; C.magic_tuple = lambda codegen: ('arm', 'x', '')",
+    "Python": (
+        "from numba.core.caching import CompileResultCacheImpl as C; base = C.get_filename_base\n"
+        "C.get_filename_base = lambda *given: base(*given).replace('.py', '.pyx')"
+    ),
+    "sources": (
+        "import pathlib; read = pathlib.Path.read_bytes\n"
+        "pathlib.Path.read_bytes = lambda path: read(path) + b' ' * path.name.endswith('play.py')"
+    ),
+}
+
+
+def study(installed, cache, change=""):
+    """Play a study with an empty cache, and end where something would be compiled."""
+    bare = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | {"RANKONE_CACHE_DIR": str(cache)}
+    code = STUDY.format(change=f"import sys\n{change}")
+    return subprocess.run([installed[0], "-c", code], capture_output=True, text=True, env=bare, cwd=cache.parent)
+
+
+def test_what_the_wheel_brings_is_not_compiled_again(installed, tmp_path):
+    done = study(installed, tmp_path / "cache")
+    assert done.returncode == 0, done.stderr
+    here = rankone.simulate("needle:3x5", "ucb1", 200, runs=2, workers=1).table["regret"].sum()
+    assert float(done.stdout) == here, "code for any processor gives the same numbers"
+    assert not list(tmp_path.rglob("*.nbc"))
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_compiled_code_of_the_wheel_is_not_used_elsewhere(installed, tmp_path, other):
+    assert "it compiles" in study(installed, tmp_path / "cache", OTHERS[other]).stderr
+
+
+def test_compiled_code_of_the_wheel_that_was_cut_short_is_not_used(installed, tmp_path):
+    (code,) = installed[1].glob("rankone/_prebuilt/kernels/*/*.nbc")
+    whole = code.read_bytes()
+    code.write_bytes(whole[: len(whole) // 2])
+    try:
+        assert "it compiles" in study(installed, tmp_path / "cache").stderr
+    finally:
+        code.write_bytes(whole)
+
+
+def test_the_wheel_works_in_an_environment_of_its_own(installed, tmp_path):
+    python, target = installed
     bare = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     at_home = {"env": bare, "cwd": tmp_path}
     assert str(target) in run(python, "-c", "import rankone; print(rankone.__file__)", **at_home)
@@ -74,6 +139,7 @@ COMMAND = "from rankone.cli import main; import sys; sys.argv = 'rankone {}'.spl
 # What a person does who has not installed an extra, and the module that is not there.
 WITHOUT = {
     "cluster": ("distributed", COMMAND.format("simulate --problem needle:2x2 --cluster tcp://127.0.0.1:9")),
+    "excel": ("fastexcel", COMMAND.format("analyse book.xlsx")),
     "frames": (
         "pyarrow",
         "import duckdb, rankone; frame = duckdb.sql('select 1 as query, 2 as item, 1 as position, 1 as clicked');"
@@ -89,6 +155,7 @@ WITHOUT = {
 def test_a_missing_extra_says_what_to_install(extra, tmp_path):
     module, code = WITHOUT[extra]
     (tmp_path / "grid.yaml").write_text("problems: needle:2x2\n")
+    (tmp_path / "book.xlsx").write_bytes(b"PK\x03\x04")
     code = f"import sys; sys.modules[{module!r}] = None\n{code}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode != 0

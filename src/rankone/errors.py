@@ -32,10 +32,20 @@ def sentence(expected: str, got: Any, do: str) -> str:
     ('No such file: ab.csv. Check the path.', 'The file has a header but no rows.')
     """
     if expected.endswith((":", ".")):
-        problem = f"{expected} {got if isinstance(got, str) else repr(got)}".strip()
-        said = [problem, do[:1].upper() + do[1:]]
-        return " ".join(part if part.endswith((".", "?")) else f"{part}." for part in said if part)
+        return printed(expected, got, do)
     return f"expected {expected} - got {got if isinstance(got, str) else repr(got)} - {do}"
+
+
+def printed(expected: str, got: Any, do: str) -> str:
+    """Return an error as a person reads it in a terminal, on the page or in an answer: what is wrong, then the fix.
+
+    >>> printed("a horizon of at least 1", -5, "try horizon=1000")
+    'Expected a horizon of at least 1, but got -5. Try horizon=1000.'
+    """
+    got = got if isinstance(got, str) else repr(got)
+    problem = f"{expected} {got}".strip() if expected.endswith((":", ".")) else f"Expected {expected}, but got {got}"
+    said = [problem, do[:1].upper() + do[1:]]
+    return " ".join(part if part.endswith((".", "?", "!")) else f"{part}." for part in said if part)
 
 
 class RankoneError(Exception):
@@ -48,6 +58,11 @@ class ExplainedError(RankoneError):
     def __init__(self, expected: str, got: Any, do: str) -> None:
         self.expected, self.got, self.do = expected, got, do
         super().__init__(sentence(expected, got, do))
+
+    @property
+    def printed(self) -> str:
+        """The error as a person reads it: what is wrong, then the fix."""
+        return printed(self.expected, self.got, self.do)
 
     def __reduce__(self) -> tuple[type, tuple[str, Any, str]]:
         """Travel between processes whole (exceptions pickle their message only)."""

@@ -104,7 +104,7 @@ def test_what_one_sees_without_out_and_that_out_is_no_file(tmp_path):
     for out in ("file", "file/below"):
         refused = rankone(*words, "--out", str(tmp_path / out))
         assert refused.returncode == 2
-        assert f"expected a directory {tmp_path / out} - got a file" in refused.stderr
+        assert f"Expected a directory {tmp_path / out}, but got a file" in refused.stderr
 
 
 @pytest.mark.parametrize("quick", [True, False])
@@ -116,8 +116,8 @@ def test_a_quick_reproduction_says_that_it_is_a_first_look(tmp_path, capsys, qui
 def test_what_is_refused_is_refused_alone():
     """Which policies would have been compared is not said above an error."""
     done = rankone("simulate", "--problem", "needl:3x3")
-    assert done.stderr.startswith("rankone: expected a family of problems")
-    assert rankone("explain", "--problem", "needl:3x3").stderr.startswith("rankone: expected a family of problems")
+    assert done.stderr.startswith("rankone: Expected a family of problems")
+    assert rankone("explain", "--problem", "needl:3x3").stderr.startswith("rankone: Expected a family of problems")
 
 
 def test_another_policy_in_the_same_directory_replaces_nothing(tmp_path):

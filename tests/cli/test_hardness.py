@@ -72,7 +72,7 @@ def test_bad_horizons_name_the_option() -> None:
         result = run.invoke(build_app(), ["hardness", "needle:2x2", "--horizon", horizon], env={"COLUMNS": "200"})
         assert result.exit_code == 2
         assert "--horizon" in result.stderr
-        assert f"whole number of at least 1 - got {horizon}" in result.stderr
+        assert f"whole number of at least 1, but got {horizon}" in result.stderr
 
 
 def test_bad_problems_are_one_sentence_on_standard_error() -> None:
@@ -81,7 +81,7 @@ def test_bad_problems_are_one_sentence_on_standard_error() -> None:
     command = [sys.executable, "-m", "rankone", "hardness", "neddle:2x2"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.startswith("rankone: expected a family of problems")
+    assert result.stderr.startswith("rankone: Expected a family of problems")
     assert result.stderr.count("\n") == 1
 
 

@@ -33,9 +33,9 @@ def test_a_kernel_that_does_not_compile_is_told_in_a_sentence(rankone):
     result = rankone("--import", "broken.py", "simulate", "-p", "needle:2x2", "-P", "corner", "--workers", "1")
     assert result.returncode == 2
     *_, last = result.stderr.splitlines()
-    assert last.startswith("rankone: expected kernels in broken.py, line 25 that Numba can compile - got Unknown")
+    assert last.startswith("rankone: Expected kernels in broken.py, line 25 that Numba can compile, but got Unknown")
     assert "unknown" in last
-    assert last.endswith("set NUMBA_DISABLE_JIT=1 to run them as plain Python while you look for it")
+    assert last.endswith("set NUMBA_DISABLE_JIT=1 to run them as plain Python while you look for it.")
 
 
 @pytest.mark.parametrize("makes", ["nothing + 1", "nothing.max()"])
@@ -44,16 +44,16 @@ def test_a_kernel_that_makes_an_array_is_told_what_to_do(rankone, tmp_path, make
     result = rankone("--import", "broken.py", "simulate", "-p", "needle:2x2", "-P", "corner", "--workers", "1")
     *_, last = result.stderr.splitlines()
     assert last == (
-        "rankone: expected kernels in broken.py, line 25 that Numba can compile - got one that makes an array, a list "
-        "or a dictionary, or calls what does - write a loop, keep scratch space in the state, or call a helper declared "
-        "with @kernel"
+        "rankone: Expected kernels in broken.py, line 25 that Numba can compile, but got one that makes an array, a list "
+        "or a dictionary, or calls what does. Write a loop, keep scratch space in the state, or call a helper declared "
+        "with @kernel."
     )
 
 
 def test_a_file_that_is_not_there(rankone):
     result = rankone("--import", "nope.py", "policies")
     assert result.returncode == 2
-    assert "expected a Python file to import - got nope.py" in result.stderr
+    assert "Expected a Python file to import, but got nope.py" in result.stderr
 
 
 @pytest.mark.parametrize("name", ["json", "time", "polars", "queue", "rankone"])  # imported, built in, or later on
@@ -63,7 +63,7 @@ def test_a_file_named_like_a_module_that_is_there(rankone, tmp_path, name):
     result = rankone("--import", f"files/{name}.py", "policies")
     assert result.returncode == 2
     assert (
-        f"expected a file name that no other module has - got files/{name}.py - rename it: 'my_{name}.py', for example"
+        f"Expected a file name that no other module has, but got files/{name}.py. Rename it: 'my_{name}.py', for example."
         in result.stderr
     )
 
@@ -72,7 +72,7 @@ def test_a_file_whose_name_is_no_name(rankone, tmp_path):
     (tmp_path / "my.policy.py").write_text(CORNER)
     result = rankone("--import", "my.policy.py", "policies")
     assert result.returncode == 2
-    assert "expected a file name that Python can import - got my.policy.py" in result.stderr
+    assert "Expected a file name that Python can import, but got my.policy.py" in result.stderr
 
 
 def test_a_file_may_be_renamed_or_linked(rankone, tmp_path):
@@ -99,7 +99,7 @@ def test_a_file_with_an_error_of_its_own(rankone, tmp_path, text, got):
     (tmp_path / "wrong.py").write_text(text)
     result = rankone("--import", "wrong.py", "policies")
     assert result.returncode == 2
-    said = f"expected a Python file that can be imported, wrong.py - got {got} - correct it there"
+    said = f"Expected a Python file that can be imported, wrong.py, but got {got}. Correct it there."
     assert result.stderr == f"rankone: {said}\n"
 
 
@@ -107,4 +107,4 @@ def test_a_name_that_is_not_defined_in_a_kernel_is_told_with_its_line(rankone, t
     (tmp_path / "broken.py").write_text(CORNER.replace("    pass", "    stat.nothing[0] += 1"))
     result = rankone("--import", "broken.py", "simulate", "-p", "needle:2x2", "-P", "corner", "--workers", "1")
     *_, last = result.stderr.splitlines()
-    assert "kernels in broken.py, line 25 that Numba can compile - got NameError: name 'stat' is not defined" in last
+    assert "kernels in broken.py, line 25 that Numba can compile, but got NameError: name 'stat' is not defined" in last

@@ -55,7 +55,7 @@ def test_it_says_when_nothing_can_be_kept(tmp_path: Path) -> None:
     (tmp_path / f"rankone-{os.geteuid()}").write_text("in the way")
     done = warm_up("best", RANKONE_CACHE_DIR=f"{os.devnull}/cache", TMPDIR=str(tmp_path))
     assert done.returncode == 2
-    assert "expected a directory for what is compiled - got none that can be written - name one" in done.stderr
+    assert "Expected a directory for what is compiled, but got none that can be written. Name one" in done.stderr
     assert "compiling" not in done.stderr, "said before anything is compiled"
 
 

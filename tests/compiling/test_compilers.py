@@ -1,10 +1,13 @@
 """What is compiled, and what not: kernels are taken in by their callers, and have no machine code of their own."""
 
+import threading
+
 import numba
 import numpy as np
 import pytest
 from numba.core.codegen import CPUCodeLibrary
 
+from rankone.compiling import compilers
 from rankone.compiling.compiled import compiled, kernel, noalloc
 from rankone.compiling.compilers import REFUSE
 
@@ -51,6 +54,24 @@ def test_python_runs_a_kernel_as_it_is_written():
 def address(compiled_for_one):
     (made,) = compiled_for_one.overloads.values()
     return made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+
+
+def test_what_takes_long_to_compile_is_said_once(monkeypatch, capsys):
+    monkeypatch.setattr(compilers, "_unsaid", ["compiling ..."])
+    monkeypatch.setattr(compilers, "_SAID_AFTER", 1e9)
+    assert compiled(lambda values: half(values), "__main__")(np.array([3.0])) == 1.5
+    assert capsys.readouterr().err == ""
+
+    class Now(threading.Thread):  # a second is over at once
+        def __init__(self, seconds, function):
+            super().__init__(target=function)
+            self.cancel = self.join
+
+    monkeypatch.setattr(compilers.threading, "Timer", Now)
+    assert compiled(lambda values: half(values) + 1.0, "__main__")(np.array([3.0])) == 2.5
+    assert capsys.readouterr().err == "compiling ..."
+    monkeypatch.setattr(compilers.threading, "Timer", None)
+    assert compiled(lambda values: half(values) + 2.0, "__main__")(np.array([3.0])) == 3.5
 
 
 def test_what_numba_compiles_by_itself_may_call_kernels_too():

@@ -26,5 +26,6 @@ def test_studies_play_as_recorded(recorded, label):
         assert np.array_equal(regrets(label, feedback), recorded[f"{feedback} {label}"])
 
 
+@pytest.mark.usefixtures("compiled_now")
 def test_live_experiments_choose_as_recorded(recorded, label):
     assert np.array_equal(live_choices(label), recorded[f"live {label}"])

@@ -184,7 +184,7 @@ def test_the_command_moves_all_experiments_or_those_named(tmp_path):
     assert "an experiment of this database" in refused(
         "archive", db, "--to", folder, "--older-than", "0", "--experiment", "shp"
     )
-    assert "nothing is that old" in run("archive", db, "--to", folder, "--older-than", "1d").stderr
+    assert "Nothing is that old." in run("archive", db, "--to", folder, "--older-than", "1d").stderr
     only = run("archive", db, "--to", folder, "--older-than", "0", "--experiment", "shop/../=1+1", "--json")
     (moved,) = json.loads(only.stdout)
     assert (moved["file"], moved["decisions"], moved["clicks"]) == ("shop-1-1.2.000000001-000000003.parquet", 1, 1)

@@ -65,9 +65,9 @@ def test_a_backup_of_a_database_in_use_is_whole_and_goes_on_bit_for_bit(db, tmp_
         made = run("backup", db, file)
         assert made.exit_code == 0
         assert "51" in made.stdout
-        assert f"written to {file}" in made.stderr
+        assert f"Written to {file}." in made.stderr
         again = run("restore", file, other)
-        assert "restored to" in again.stderr
+        assert "Restored to" in again.stderr
         with Experiment("homepage", db=other) as copy:
             assert saved(copy) == saved(experiment)
             assert [copy.ask().levels for _ in range(20)] == [experiment.ask().levels for _ in range(20)]

@@ -47,6 +47,21 @@ def test_experiments_lists_what_there_is(used):
     assert report["outcomes"]["clicked"] == 1
 
 
+def test_experiments_reports_on_one_in_three_depths(used):
+    db, _ = used
+    with Experiment("[red]shop", db=db) as experiment:
+        report = experiment.report()
+    for more, printed in (
+        ((), str(report)),
+        (("--brief",), report.brief),
+        (("--details",), f"{report}\n\n{report.details}"),
+    ):
+        assert run.invoke(build_app(), ["experiments", db, "[red]shop", *more]).stdout == f"{printed}\n"
+    assert json.loads(run.invoke(build_app(), ["experiments", db, "[red]shop", "--json"]).stdout)["headline"]
+    alone = run.invoke(build_app(), ["experiments", db, "--brief"]).exception
+    assert alone.printed.startswith("Expected the name of an experiment, but got none. Try ")
+
+
 def test_experiments_lists_the_others_if_one_is_damaged(sqlite_db):
     for name in ("broken", "sound"):
         start(sqlite_db, name=name).close()
@@ -54,7 +69,7 @@ def test_experiments_lists_the_others_if_one_is_damaged(sqlite_db):
     shown = run.invoke(build_app(), ["experiments", str(sqlite_db)])
     assert "sound" in shown.stdout
     assert "damaged" in shown.stdout
-    assert "got damaged ones: broken - see what `rankone doctor`" in str(shown.exception)
+    assert "got damaged ones: broken - run `rankone doctor`" in str(shown.exception)
     listed = run.invoke(build_app(), ["experiments", str(sqlite_db), "--json"])
     assert [report["name"] for report in json.loads(listed.stdout)] == ["sound"]
     assert isinstance(listed.exception, JournalError)
@@ -217,11 +232,11 @@ def test_factors_on_the_command_line(sqlite_db):
         ),
         (
             ("stop", db, "page", "--level", "headline=B", "--level", "image=2", "--level", "only=x"),
-            "every visitor now sees headline 'B', image '2' and only 'x'",
+            "Stopped: everyone sees 'B' with '2' and 'x'.",
         ),
         (
             ("create", db, "one", "--factor", "a=x", "--factor", "b=1,2"),
-            "'a' has one level, so there is nothing to find",
+            "'a' has one level: nothing to compare.",
         ),
         (("create", db, "new", "--factor", "headline"), "with an equals sign between - got headline"),
         (("create", db, "new", "--row", "A"), "expected --row and --col, or --factor"),

@@ -95,7 +95,7 @@ def test_a_note_of_its_creation_that_cannot_be_read_is_damage_of_that_experiment
         for look in (lambda: Experiment("broken", db=database), lambda: decisions_table(database, "broken")):
             error = error_of(look)
             assert isinstance(error, JournalError)
-            assert error.expected == "a journal as it was written"
+            assert error.expected == "an undamaged journal"
         assert Experiment("sound", db=database).report().decisions == 0
     wrong = [(finding.experiment, finding.check) for finding in examine(sqlite_db) if not finding.ok]
     assert wrong == [("broken", "journal")]

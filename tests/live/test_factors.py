@@ -58,7 +58,7 @@ def test_three_factors_are_asked_told_and_reported(db):
     assert [factor.name for factor in report.factors] == list(FACTORS)
     assert [len(factor.levels) for factor in report.factors] == [2, 3, 2]
     assert report.basis == "any"
-    assert report.headline.startswith("'A', '2' and 'try' ")
+    assert report.headline.startswith("'A' with '2' and 'try' ")
     assert report.assumes.startswith("Assumes: effects multiply and stay constant; ")
     found = json.loads(json.dumps(report.to_dict()))
     assert type(report).of_dict(found) == report
@@ -136,7 +136,7 @@ def test_a_stop_shows_one_combination(db):
             "button": "buy",
         }
         assert {tuple(each.levels.values()) for each in page.ask(5)} == {("B", "3", "buy")}
-        assert "everyone sees 'B', '3' and 'buy'" in page.report().headline
+        assert "everyone sees 'B' with '3' and 'buy'" in page.report().headline
         page.add_factor("badge", ["none", "new"])
         assert page.ask().levels["badge"] == "none"
         page.retire_level("headline", "B")

@@ -17,6 +17,7 @@ from tests.levels import col_of, row_of
 from .helpers import POLICIES, Audience, Clock, error_of, live_policy, saved, start
 
 
+@pytest.mark.usefixtures("compiled_now")
 @pytest.mark.parametrize("name", POLICIES)
 def test_levels_come_and_go_for_every_policy(name, db):
     experiment = start(db, live_policy(name))
@@ -122,6 +123,7 @@ def test_reopening_with_the_first_or_the_present_lines(sqlite_db):
     assert isinstance(error_of(Experiment, "homepage", rows=5, cols=2, db=sqlite_db), InputError)
 
 
+@pytest.mark.usefixtures("compiled_now")
 @pytest.mark.parametrize("name", POLICIES)
 def test_false_clicks_can_be_undone(name, sqlite_db):
     """Inject and exclude: the counts, and what the policy starts from, are as if it had never been told."""
@@ -239,3 +241,29 @@ def test_of_three_factors_too_the_eliminated_stay_out_and_others_begin_afresh(sq
             page.forbid({"headline": "A", "button": "x"})
     with Experiment("page", db=sqlite_db) as again:
         assert again.ask().levels["headline"] == "A"
+
+
+def test_a_list_of_levels_that_changed_in_the_code_is_taken_over_with_sync(sqlite_db):
+    def opened(**settings):
+        return Experiment("page", db=sqlite_db, durability="off", **settings)
+
+    with opened(factors={"headline": ["A", "B"], "image": ["1", "2"]}, seed=1) as page:
+        page.tell(page.ask(), True)
+    wanted = {"headline": ["C", "A"], "image": ["1", "2"]}
+    with pytest.raises(InputError, match="sync=True"):
+        opened(factors=wanted)
+    for _ in range(2):  # the second time there is nothing to do
+        with opened(factors=wanted, sync=True) as page:
+            living = {each.name: {level.name for level in each.levels if level.live} for each in page.report().factors}
+            assert living == {"headline": {"A", "C"}, "image": {"1", "2"}}
+            assert [change.what for change in page.changes()][1:] == ["headline 'C' added", "headline 'B' retired"]
+    with pytest.raises(InputError, match="the factors headline, image - got headline"):
+        opened(factors={"headline": ["A", "C"]}, sync=True)
+    with pytest.raises(InputError, match="goal"):  # nothing else may change
+        opened(factors=wanted, sync=True, goal="decide")
+
+
+def test_a_name_that_is_a_number_is_said_to_be_text(sqlite_db):
+    with start(sqlite_db) as experiment:
+        error = error_of(experiment.ask, key=17)
+    assert error.printed == "Expected key as printable text of 1 to 256 characters, but got 17. Pass it as text: '17'."

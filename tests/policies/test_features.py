@@ -8,10 +8,13 @@ import pytest
 import rankone
 from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
+from rankone.kernels import world
 from rankone.numerics.seeds import generator
 from rankone.policies.engines.logistic import fit_again, most_probable, record_clicks
-from rankone.policies.engines.regression import add_to_root, find_mean
+from rankone.policies.engines.regression import REG_NEXT_FIT, add_to_root, find_mean
+from rankone.problems.contextual import Coverage
 from rankone.simulation.work_unit import play_run, ready_for
+from tests.oracles.features import TWINS, LogitCombinations, gibbs_mean
 
 POLICIES = ("cascade-lin-ts", "cascade-lin-ucb", "lin-ts-cascade", "c3-ucb", "cascade-woful", "vac2-ucb",
             "cascade-logit-ts", "cascade-logit-ucb")  # fmt: skip
@@ -89,6 +92,58 @@ def test_frozen_c3_shows_what_linucb_shows():
     assert shown[0] == shown[1]
 
 
+@pytest.mark.parametrize("how", ["until=first", "until=last", "until=all", "examination=0.6x1x0.3"])
+@pytest.mark.parametrize("fresh", [False, True], ids=["same items", "new items"])
+@pytest.mark.parametrize("name", TWINS)
+def test_same_lists_as_the_slow_twin(name, fresh, how):
+    n_items, n_positions, d, given = 50, 3, 4, how.partition("=")[2]
+    spec = f"{name}{',' if ':' in name else ':'}{how},features={d}"
+    agent = rankone.Agent(spec, n_items, n_positions, n_context=n_items * d, seed=7)
+    slow_rng = generator(7, "agent", agent.policy.label)
+    seen = [0.6, 1.0, 0.3] if "examination" in how else None
+    twin, dice = TWINS[name](d, n_positions, slow_rng, "all" if seen else given, seen), generator(8, name)
+    weights, x = np.array([0.5, -0.3, 0.2, 0.1]), dice.uniform(0.0, 0.6, (n_items, d))
+    agent.state.counters[REG_NEXT_FIT] = twin.next_fit = 10  # as if 1,000 lists had been learned: they are fitted soon
+    for step in range(80):
+        x = dice.uniform(0.0, 0.6, (n_items, d)) if fresh else x
+        decision, shown = agent.ask(x.T.ravel().tolist()), twin.show(x)
+        assert decision.shown == tuple(shown.tolist()), step
+        clicks = dice.random(n_positions) < np.clip(x[shown] @ weights + 0.1, 0.0, 1.0)
+        agent.tell(decision, clicks.tolist())
+        twin.tell(clicks.astype(int))
+
+
+@pytest.mark.parametrize("forbidden", [(), [(0, 1, -1), (-1, -1, 1)]], ids=["all allowed", "some forbidden"])
+def test_same_combinations_as_the_slow_twin(forbidden):
+    sizes, d, dice = (3, 4, 2), 2, generator(11)
+    agent = rankone.Agent(f"logit-ts:features={d}", *sizes, n_context=d, seed=7, forbidden=forbidden)
+    twin = LogitCombinations(sizes, d, generator(7, "agent", agent.policy.label), forbidden)
+    agent.state.counters[REG_NEXT_FIT] = twin.next_fit = 10
+    for step in range(150):
+        visitor = (dice.random(d) < 0.5).astype(float)
+        decision, shown = agent.ask(visitor.tolist()), twin.show_to(visitor)
+        assert decision.shown == shown, step
+        clicked = bool(dice.random() < (0.3 if shown[0] == int(visitor[0]) else 0.1))
+        agent.tell(decision, clicked)
+        twin.tell(np.array([clicked], int))
+
+
+def test_the_posterior_is_that_of_gibbs_sampling():
+    """Laplace's method after a fit, on 500 observations: every mean within a tenth of a standard deviation."""
+    rng = generator(12)
+    state = rankone.as_policy("cascade-logit-ts:features=3,sd=2").start(25, 1)
+    items, truth = np.column_stack([rng.standard_normal((25, 3)), np.ones(25)]), np.array([0.8, -0.5, 0.3, -1.0])
+    state.cells[:, :4] = items
+    shown = rng.integers(25, size=500)
+    clicks = (rng.random(500) < 1.0 / (1.0 + np.exp(-items[shown] @ truth))).astype(float)
+    np.add.at(state.cells[:, 4], shown, 1.0)
+    np.add.at(state.cells[:, 5], shown, clicks)
+    fit_again(state)
+    mean, sd = gibbs_mean(items[shown], clicks, state.prior[0], state.prior[1], rng, 1_500)
+    assert np.abs((state.mean[0] - mean) / sd).max() < 0.1 + 4.0 / math.sqrt(1_500)
+    assert np.allclose(np.sqrt(np.diag(np.linalg.inv(state.root[0].T @ state.root[0]))), sd, rtol=0.15)
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_items_without_features_are_refused(policy):
     with pytest.raises(InputError, match=f"expected items with features for {policy} - got none"):
@@ -109,3 +164,42 @@ def test_features_help(reading):
         ready = ready_for(policy, problem, 5_000)
         regret[name] = play_run(ready.start(*problem.shape), problem, np.array([5_000]), generator(5))[0][-1]
     assert regret["vac2-ucb"] < 0.6 * regret["cascade-ts"]
+
+
+def test_a_list_is_worth_the_people_it_covers(tmp_path):
+    """Two groups like things of their own: the two most liked items cover one group, the best list both."""
+    likes = np.array([[1, 1, 0, 0]] * 6 + [[0, 0, 1, 0]] * 4)
+    problem = Coverage(likes, np.eye(4), positions=2)
+    assert problem.best_decision() == (0, 2)
+    assert problem.best_value == 1.0
+    assert problem.value((0, 1)) == 0.6  # by the product of means it would be 0.84
+    ready = ready_for(rankone.as_policy("cascade-logit-ts"), problem, 2_000)
+    lost = play_run(ready.start(4, 2), problem, np.array([1_000, 2_000]), generator(6))[0]
+    assert lost[1] - lost[0] < 0.05 * 1_000
+    shown, outcome = np.array([3, 2]), np.zeros(2, np.int64)
+    clicks = np.zeros(2)
+    rng = generator(7)
+    for _ in range(2_000):
+        world.respond(problem.start(), shown, outcome, rng)
+        clicks += outcome
+    assert clicks[0] == 0
+    assert abs(clicks[1] / 2_000 - 0.4) < 4 * math.sqrt(0.24 / 2_000)
+
+
+def test_ratings_are_read_from_a_file_or_a_table(tmp_path):
+    stars = generator(9).integers(0, 6, (30, 9))
+    file = tmp_path / "u.data"
+    lines = [f"{p}\t{i}\t{stars[p, i]}\t0" for p in range(30) for i in range(9)]
+    file.write_text("\n".join(["user_id:token\titem_id:token\trating:float\ttimestamp:float", *lines]))
+    one, other = (Coverage.from_ratings(given, 6, 2, d=3, seed=4) for given in (file, stars))
+    assert one == other
+    assert one.likes.shape == (15, 6)
+    assert one.features.shape == (6, 3)
+    again = rankone.problems.base.problem_from_dict(rankone.problems.base.problem_to_dict(one))
+    assert again == one
+    assert again.digest == one.digest
+    file.write_text("a\tb\tfive\nc\td\tmany")
+    with pytest.raises(InputError, match="stars in line 2"):
+        Coverage.from_ratings(file, 1, 1)
+    with pytest.raises(InputError, match="a file of ratings"):
+        Coverage.from_ratings(tmp_path / "none", 1, 1)

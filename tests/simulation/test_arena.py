@@ -10,7 +10,7 @@ import rankone
 from rankone.errors import InputError
 from rankone.problems import RankOne, lower_bound, save_problems
 from rankone.simulation.arena import _FIELDS, Arena, _players
-from rankone.simulation.arena_problems import DRIFTING_PROBLEMS, PROBLEMS
+from rankone.simulation.arena_problems import DRIFTING_PROBLEMS, FEATURE_PROBLEMS, PROBLEMS, VISITOR_PROBLEMS
 
 SMALL = ["two-by-two", "trap-6"]
 
@@ -166,7 +166,25 @@ def test_worlds_that_change_have_an_arena():
     everybody = {player.label for player in _players(None, "uts", _FIELDS["pairs"])}
     assert "glr-uts" not in everybody
     assert {"glr-uts", "restarting-uts"} <= {
-        player.label for player in _players(None, "uts", _FIELDS["drifting"], drifting=True)
+        player.label for player in _players(None, "uts", _FIELDS["drifting"], ["drifting"])
     }
-    with pytest.raises(InputError, match="an arena of lists, of factors or of worlds that change"):
+    with pytest.raises(InputError, match="expected one arena"):
         rankone.arena(lists=True, drifting=True)
+
+
+@pytest.mark.parametrize(("name", "entries"), [("features", FEATURE_PROBLEMS), ("visitors", VISITOR_PROBLEMS)])
+def test_features_have_arenas_of_their_own(name, entries):
+    worlds = [entry.problem() for entry in entries]
+    assert len({world.digest for world in worlds}) == len({world.name for world in worlds}) == len(entries)
+    assert all(world.n_context > 0 for world in worlds)
+    assert {entry.half for entry in entries} == {"tune", "report"}
+    assert any(entry.trap for entry in entries)
+    reference = _FIELDS[name].reference
+    players = {player.name for player in _players(None, reference, _FIELDS[name], [name])}
+    assert {"features": {"vac2-ucb", "c3-ucb", "cascade-ts"}, "visitors": {"logit-ts", "uts"}}[name] <= players
+    assert "gibbs-ts" not in players
+    chosen = {"features": "linear-40x4", "visitors": "visitors-3x3-two"}[name]
+    other = {"features": "random-list", "visitors": "uniform"}[name]
+    found = rankone.arena(chosen, other, **{name: True}, runs=2, quick=True, workers=1)
+    assert found.scores()["policy"].to_list() == [reference, other]
+    assert found.settings[name] is True

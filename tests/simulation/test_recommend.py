@@ -2,12 +2,10 @@
 
 import itertools
 import re
-from pathlib import Path
 
 import pytest
-from benchmarks.page_parts import END
-from benchmarks.which_list_policy import BEGIN as BEGIN_LISTS
-from benchmarks.which_policy import BEGIN, FEEDBACK, POLICIES
+from benchmarks.which_list_policy import PAGE as LISTS
+from benchmarks.which_policy import FEEDBACK, PAGES, POLICIES
 
 import rankone
 from rankone.errors import InputError
@@ -68,9 +66,7 @@ def test_every_policy_says_when_to_use_it(name):
 
 def measured():
     """The first table "Policies for pairs" of docs/measured.md: numbers by policy and column, without their standard errors."""
-    text = (Path(__file__).parents[2] / "docs" / "measured.md").read_text()
-    first_table = text.partition(BEGIN)[2].partition(END)[0].strip().partition("\n\n")[0]
-    lines = first_table.splitlines()
+    lines = (PAGES / "policies.md").read_text().partition("\n\n")[0].splitlines()
     header, _, *rows = ([cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines)
     return {
         row[0]: {
@@ -98,7 +94,7 @@ def test_every_figure_it_names_is_in_the_table():
 
 def test_what_it_recommends_is_what_was_measured():
     table = measured()
-    assert set(table) == set(POLICIES), f"run {BEGIN.strip('<!- >').removeprefix('written by ')}"
+    assert set(table) == set(POLICIES), "run python -m benchmarks.which_policy"
     best = rankone.recommend().policy.label
     assert best == min(table, key=lambda name: table[name]["at once"])
     assert rankone.recommend(feedback="delay:mean=1000").policy.label == best
@@ -114,8 +110,7 @@ def test_what_it_recommends_is_what_was_measured():
 
 def measured_lists():
     """The first table "Lists" of docs/measured.md: multiples of gibbs-ts's regret, by policy and world or size."""
-    text = (Path(__file__).parents[2] / "docs" / "measured.md").read_text()
-    lines = [line for line in text.partition(BEGIN_LISTS)[2].partition(END)[0].splitlines() if line.startswith("|")]
+    lines = [line for line in LISTS.read_text().splitlines() if line.startswith("|")]
     header, _, *rows = ([cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines)
     rows = rows[: next(place for place, row in enumerate(rows) if row[0] == "policy")]
     return {row[0]: dict(zip(header[1:7], map(float, row[1:7]), strict=True)) for row in rows}
@@ -151,3 +146,30 @@ def test_what_it_recommends_for_lists_is_what_was_measured():
 def test_bad_feedback_model():
     with pytest.raises(InputError, match="feedback_model as one of cascade, dcm, pbm, unknown - got cascad - "):
         rankone.recommend(feedback_model="cascad")
+
+
+@pytest.mark.parametrize(
+    ("settings", "label"),
+    [
+        ({"features": "items"}, "cascade-logit-ts"),
+        ({"features": "items", "feedback_model": "dcm"}, "cascade-logit-ts:until=last"),
+        ({"features": "items", "feedback_model": "pbm"}, "cascade-logit-ts:until=all"),
+        ({"features": "items", "guarantee": True, "horizon": 1_000}, "c3-ucb:horizon=1000"),
+        ({"features": "visitors"}, "logit-ts"),
+    ],
+)
+def test_features_have_policies_of_their_own(settings, label):
+    assert rankone.recommend(**settings).policy.label == label
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"features": "weather"},
+        {"features": "visitors", "feedback_model": "cascade"},
+        {"features": "items", "changes": True},
+    ],
+)
+def test_features_that_no_policy_is_for_are_refused(settings):
+    with pytest.raises(InputError):
+        rankone.recommend(**settings)

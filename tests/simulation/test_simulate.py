@@ -37,6 +37,25 @@ def test_results_do_not_depend_on_workers_or_executor():
     assert not alone.equals(study(seed=4).table)
 
 
+def test_processes_are_started_once_they_pay(monkeypatch):
+    executors, started = importlib.import_module("rankone.simulation.executors"), []
+    pool = executors.local_pool
+    monkeypatch.setattr(executors.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(executors, "local_pool", lambda workers: started.append(workers) or pool(workers))
+    monkeypatch.setattr(executors, "_ALONE", 1e9)
+    here = study(workers=None).table
+    assert not started, "short runs are played here at first"
+    monkeypatch.setattr(executors, "_ALONE", 0.0)
+    taken_over = study(workers=None, progress=lambda finished, total: None).table
+    assert started == [2], "once, when the second is over"
+    monkeypatch.setattr(executors, "_ALONE", 1e9)
+    monkeypatch.setattr(executors, "_SHORT", 100)
+    at_once = study(workers=None).table
+    assert started == [2, 2], "long runs go there at once"
+    assert here.equals(taken_over)
+    assert here.equals(at_once)
+
+
 def test_a_run_depends_only_on_its_own_path():
     few, many = study(runs=2).table, study(runs=5).table
     assert few.equals(many.filter(pl.col("run") < 2))
@@ -199,6 +218,20 @@ def test_a_failing_progress_leaves_no_worker_behind(tmp_path):
 
     with pytest.raises(RuntimeError, match="the caller's own"):
         study(workers=2, progress=fail)
+    assert not loky_workers()
+
+
+def test_an_interrupt_while_results_are_locked_leaves_nobody_waiting(monkeypatch):
+    """Python's `wait` takes the lock of every result, and Ctrl-C may come before it gives them back."""
+
+    def interrupted(pending, **settings):
+        for future in pending:
+            future._condition.acquire()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importlib.import_module("rankone.simulation.executors"), "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        study(workers=2)
     assert not loky_workers()
 
 

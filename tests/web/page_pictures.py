@@ -30,6 +30,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         db = Path(folder) / "rankone.db"
         with Database(db, durability="off") as database:
+            front(database)
             factors(database)
             alarm(database)
             segments(database)
@@ -41,6 +42,15 @@ def main() -> None:
                 shown(page, name)
                 page.wait_for_timeout(1000)  # charts are drawn
                 page.screenshot(path=IMAGES / f"page-{name}.png", full_page=True)
+            for name, size in (("page", (1180, 1140)), ("page-phone", (390, 1180))):
+                page.set_viewport_size({"width": size[0], "height": size[1]})
+                shown(page, "front page")
+                page.wait_for_timeout(1000)
+                page.screenshot(
+                    path=IMAGES / f"{name}.png",
+                    clip={"x": 0, "y": 0, "width": size[0], "height": size[1]},
+                    full_page=True,
+                )
             browser.close()
 
 
@@ -67,6 +77,14 @@ def factors(database):
     levels = {"headline": [*RATES][:3], "image": [*RATES][3:6], "button": [*RATES][6:]}
     experiment = at(visitors.clock)("factors", factors=levels, goal="decide", db=database, seed=1)
     visitors.visit(experiment, 3_000, product)
+
+
+def front(database):
+    """Two factors, decided, as the README shows them."""
+    visitors = Visitors("front", 12_000)
+    levels = {"headline": [*RATES][:3], "image": [*RATES][3:6]}
+    experiment = at(visitors.clock)("front page", factors=levels, goal="both", db=database, seed=1)
+    visitors.visit(experiment, 12_000, lambda levels: 0.2 * product(levels))
 
 
 def product(levels):

@@ -181,7 +181,7 @@ def test_the_command_refuses_a_public_address(tmp_path):
 
     from rankone.cli import build_app
 
-    found = CliRunner().invoke(build_app(), ["serve", "--db", str(tmp_path / "x.db"), "--host", "0.0.0.0"])
+    found = CliRunner().invoke(build_app(), ["serve", str(tmp_path / "x.db"), "--host", "0.0.0.0"])
     assert isinstance(found.exception, InputError)
     assert "rankone token create" in str(found.exception)
 
@@ -348,8 +348,12 @@ def test_a_token_for_an_experiment_that_is_not_there_is_not_made_without_a_word(
     db = str(tmp_path / "rankone.db")
     with Database(db) as database:
         Experiment("homepage", ["A"], ["x"], "uniform", database)
-    words = ["token", "create", "--db", db, "--scope", "ask", "--experiment"]
+    words = ["token", "create", db, "--scope", "ask", "--experiment"]
     said = CliRunner().invoke(build_app(), [*words, "home"]).stderr
-    assert "No experiment is called 'home' (there are: homepage): it is of no use until one is." in said
+    assert "No experiment is called 'home' yet. There are: homepage." in said
+    two = CliRunner().invoke(build_app(), [*words, "homepage", "--experiment", "home"]).exception
+    assert two.printed == (
+        "Expected one experiment, but got 'homepage' and 'home'. Make a token for each, or one for all."
+    )
     for known in ("homepage", "*"):
         assert "No experiment" not in CliRunner().invoke(build_app(), [*words, known]).stderr

@@ -32,7 +32,7 @@ def test_a_running_service_takes_note(db):
         )
         assert api.on("homepage", "POST", "/ask").status == 200
         stopped = command("stop", db, "homepage", "--level", "row=headline B", "--level", "col=image 2")
-        assert "every visitor now sees 'headline B' with 'image 2'" in stopped.output
+        assert "Stopped: everyone sees 'headline B' with 'image 2'" in stopped.output
         (decision,) = api.on("homepage", "POST", "/ask").json()["decisions"]
         assert decision["levels"] == {"row": "headline B", "col": "image 2"}
         listed = json.loads(command("experiments", db, "--json").stdout)
@@ -76,7 +76,7 @@ def test_an_experiment_can_begin_with_past_counts(tmp_path):
     for options, expected in (
         (["--prior", past, "--prior-weight", 2], "--prior-weight above 0 and at most 1"),
         (["--prior-weight", 0.5], "the counts of a prior"),
-        (["--prior", tmp_path / "none.csv"], "check the path"),
+        (["--prior", tmp_path / "none.csv"], "No such file: "),
     ):
         refused = command("create", db, "homepage", *LINES, *options)
         assert refused.exit_code != 0
@@ -85,7 +85,7 @@ def test_an_experiment_can_begin_with_past_counts(tmp_path):
     made = command("create", db, "homepage", *LINES, "--prior", past, "--prior-weight", 0.25)
     assert made.exit_code == 0, made.output
     said = " ".join(made.output.split())
-    assert "The policy began with 1,200 past impressions, each counted for 0.25 at most" in said
+    assert "The policy began with 1,200 past impressions, each counted as 0.25 at most" in said
     assert "Past counts of 'headline C' were left out" in said
     assert "Factors: headline, image; shown: shown; clicked: clicked; date: none." in said
 
@@ -110,9 +110,9 @@ def test_open_decisions_are_voided_in_bulk(tmp_path):
     with Experiment("homepage", 2, 2, "ucb1", db=db) as experiment:
         experiment.ask(3, source="page")
         experiment.ask(2)
-    assert command("void-open", db, "homepage", "--older-than", 600).output == "0 decisions of 'homepage' voided.\n"
+    assert command("void-open", db, "homepage", "--older-than", 600).output == "0 decisions of 'homepage' cancelled.\n"
     found = command("void-open", db, "homepage", "--older-than", 0.001, "--source", "page")
-    assert found.output == "3 decisions of 'homepage' voided.\n"
+    assert found.output == "3 decisions of 'homepage' cancelled.\n"
 
 
 def test_one_tokens_traffic_is_undone(tmp_path):
@@ -121,7 +121,7 @@ def test_one_tokens_traffic_is_undone(tmp_path):
         ((told, _),) = experiment.do([Ask(2, source="page", token="4f1c09ab77d2")])
         experiment.do([Tell(told.id, True, token="4f1c09ab77d2"), Ask(3)])
     voided = command("void-open", db, "homepage", "--older-than", 0.000001, "--token", "4f1c09ab77d2")
-    assert voided.output == "1 decision of 'homepage' voided.\n"
+    assert voided.output == "1 decision of 'homepage' cancelled.\n"
     excluded = command("exclude", db, "homepage", "--token", "4f1c09ab77d2", "--why", "robots")
     assert excluded.output == "1 outcome of 'homepage' excluded.\n"
     assert "name a source, a token, levels" in str(command("exclude", db, "homepage").exception)

@@ -223,7 +223,7 @@ def test_the_command_makes_lists_and_revokes(tmp_path):
 
     from rankone.cli import build_app
 
-    run = lambda *words: CliRunner().invoke(build_app(), ["token", *words, "--db", str(tmp_path / "x.db")])  # noqa: E731
+    run = lambda *words: CliRunner().invoke(build_app(), ["token", words[0], str(tmp_path / "x.db"), *words[1:]])  # noqa: E731
     for words in (("list",), ("revoke", "x")):  # a wrong name makes no database
         assert isinstance(run(*words).exception, StorageError)
         assert not (tmp_path / "x.db").exists()

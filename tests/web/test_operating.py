@@ -119,7 +119,7 @@ def test_a_certificate_must_be_valid_and_fit_its_key(tmp_path):
 
 
 def test_it_starts_with_no_expired_certificate(tmp_path):
-    found = CliRunner().invoke(build_app(), ["serve", "--db", str(tmp_path / "x.db"), "--tls-cert", str(EXPIRED)])
+    found = CliRunner().invoke(build_app(), ["serve", str(tmp_path / "x.db"), "--tls-cert", str(EXPIRED)])
     assert "certificate has expired" in str(found.exception)
     assert not (tmp_path / "x.db").exists()
 
@@ -217,7 +217,7 @@ class UnixApi(http.client.HTTPConnection):
 
 def test_a_socket_in_the_file_system_needs_a_token_first(tmp_path, start_server):
     db, place = tmp_path / "rankone.db", tmp_path / "s"
-    found = CliRunner().invoke(build_app(), ["serve", "--db", str(db), "--uds", str(place)])
+    found = CliRunner().invoke(build_app(), ["serve", str(db), "--uds", str(place)])
     assert "a token before the service listens" in str(found.exception)
     with Database(db) as database:
         token = create_token(database, ["read"])
@@ -256,8 +256,10 @@ def test_it_waits_for_a_database_server_that_is_not_there_yet(tmp_path, postgres
 
     wait_for(address, said.append, pause)
     assert len(pauses) == 3
-    assert said[0].startswith("waiting for the database: the database postgresql://localhost/postgres to answer")
-    assert said[1:] == ["the database postgresql://localhost/postgres is there"]
+    assert said[0].startswith(
+        "Waiting for the database: Expected the database postgresql://localhost/postgres to answer"
+    )
+    assert said[1:] == ["The database postgresql://localhost/postgres answers."]
     assert "secret" not in " ".join(said)
     wait_for(tmp_path / "new.db", said.append, pause)
     assert len(pauses) == 3

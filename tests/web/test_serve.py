@@ -18,7 +18,7 @@ def test_a_taken_port_is_an_error_in_one_voice(tmp_path):
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        found = CliRunner().invoke(build_app(), ["serve", "--db", str(tmp_path / "x.db"), "--port", str(port)])
+        found = CliRunner().invoke(build_app(), ["serve", str(tmp_path / "x.db"), "--port", str(port)])
     assert isinstance(found.exception, InputError)
     assert f"expected to listen on 127.0.0.1 port {port} - got Address already in use - try --port " in str(
         found.exception
@@ -34,9 +34,9 @@ def test_the_first_line_says_which_page_and_which_database(tmp_path):
     db = str(tmp_path / "rankone.db")
     Experiment("homepage", ["A", "B"], ["x", "y"], db=db).close()
     said = greeting(ServerOptions(db), 8123)
-    assert f"open http://127.0.0.1:8123/ in a browser; database {db}: 1 experiment;" in said
-    assert "open http://localhost:80/ " in greeting(ServerOptions(db, "0.0.0.0"), 80)
-    assert "open http://[::1]:80/ " in greeting(ServerOptions(db, "::1"), 80)
+    assert f"Open http://127.0.0.1:8123/ in a browser. Database {db}: 1 experiment." in said
+    assert "Open http://localhost:80/ " in greeting(ServerOptions(db, "0.0.0.0"), 80)
+    assert "Open http://[::1]:80/ " in greeting(ServerOptions(db, "::1"), 80)
 
 
 def test_nobody_listens_is_said_before_anything_else():
@@ -49,10 +49,10 @@ def test_nobody_listens_is_said_before_anything_else():
 
 
 def test_a_token_for_a_database_that_is_new_says_so(tmp_path):
-    words = ["token", "create", "--scope", "read", "--db", str(tmp_path / "x.db")]
+    words = ["token", "create", str(tmp_path / "x.db"), "--scope", "read"]
     assert "x.db is a new database" in CliRunner().invoke(build_app(), words).stderr
     assert "new database" not in CliRunner().invoke(build_app(), words).stderr
-    listed = CliRunner().invoke(build_app(), ["token", "list", "--db", str(tmp_path / "x.db")])
+    listed = CliRunner().invoke(build_app(), ["token", "list", str(tmp_path / "x.db")])
     assert "read" in listed.stdout
     assert "┃" not in listed.stdout
 
@@ -60,6 +60,6 @@ def test_a_token_for_a_database_that_is_new_says_so(tmp_path):
 def test_a_token_for_a_database_elsewhere_says_nothing_of_it(postgres, postgres_db):
     schema = postgres_db.rpartition("%3D")[2]
     address = f"host={postgres.folder} dbname=postgres user=rankone password=secret options=-csearch_path={schema}"
-    made = CliRunner().invoke(build_app(), ["token", "create", "--scope", "read", "--db", address])
+    made = CliRunner().invoke(build_app(), ["token", "create", address, "--scope", "read"])
     assert (made.exit_code, made.stdout[:3]) == (0, "rk_")
     assert "secret" not in made.stderr

@@ -14,9 +14,9 @@ import typer
 
 from rankone._version import __version__
 from rankone.cli._commands import PlainGroup, join_all
-from rankone.errors import InputError, RankoneError, sentence
+from rankone.errors import ExplainedError, InputError, RankoneError, printed
 
-_SMALLER = "take fewer rows and columns, fewer workers or a larger machine"
+_SMALLER = "use fewer rows and columns, fewer workers or a larger machine"
 
 
 def build_app() -> typer.Typer:
@@ -60,10 +60,10 @@ def main() -> None:
     try:
         build_app()()
     except RankoneError as error:
-        print(f"rankone: {error}", file=sys.stderr)
+        print(f"rankone: {error.printed if isinstance(error, ExplainedError) else error}", file=sys.stderr)
         sys.exit(2)
     except MemoryError as error:
-        print(f"rankone: {sentence('what fits into memory', str(error) or 'more', _SMALLER)}", file=sys.stderr)
+        print(f"rankone: {printed('Not enough memory:', str(error) or 'more is needed', _SMALLER)}", file=sys.stderr)
         sys.exit(2)
 
 

@@ -27,7 +27,7 @@ def whole_number(text: Any) -> int:
     try:
         return parse_whole_number("the value", str(text), example=100_000)  # a default comes here too, as a number
     except InputError as error:
-        raise typer.BadParameter(str(error)) from None  # Typer says which option it was
+        raise typer.BadParameter(error.printed) from None  # Typer says which option it was
 
 
 def json_file(option: str, path: Path | None) -> None:
@@ -85,7 +85,7 @@ TABLE: Options = {
 JSON = typer.Option(False, "--json", help="Print JSON and nothing else.")
 SEED = typer.Option(0, help="Seed of the random numbers.")
 CONFIDENCE = typer.Option(0.95, help="Confidence of the intervals.")
-WORKERS = typer.Option(None, help="Number of processes; default: one per core.")
+WORKERS = typer.Option(None, help="Number of processes; default: one per core, once a study takes more than a second.")
 CLUSTER = typer.Option(
     None, help="Address of a Dask scheduler, tcp://host:8786, to work on its workers.", metavar="ADDRESS"
 )

@@ -1,4 +1,9 @@
-"""Compiled functions on disk, in the directories of `rankone.compiling.folders`."""
+"""Compiled functions on disk, in the directories of `rankone.compiling.folders` and, last, in the package itself.
+
+A wheel brings functions that most people run, compiled for no processor in particular (`deploy/prebuild.py`). They are
+used by the same version of Python and of Numba, on the same kind of processor and system, as long as the sources are
+those of the wheel; for anything else, they are not there.
+"""
 
 import contextlib
 import functools
@@ -22,6 +27,8 @@ _MONTH = 30 * 86_400.0  # seconds
 _MOST_CACHES = 1_000  # folders: one for each policy and version of its sources
 
 
+_PREBUILT = Path(__file__).resolve().parents[1] / "_prebuilt"
+_ANY_PROCESSOR = ("generic", "")  # its name and features
 _used: set[Path] = set()  # folders that this process has looked in
 
 
@@ -52,7 +59,15 @@ class KernelCache(caching.NullCache):
 
     def has(self, sig: Any, target_context: Any) -> bool:
         """Tell whether some root has the function compiled for these types; nobody waits for a turn."""
-        return any(_Files(self._entry, folder).has(sig, target_context) for folder in self._folders(sig))
+        return any(files.has(sig, target_context) for _, files in self._all_files(sig))
+
+    def _all_files(self, sig: Any) -> Iterator[tuple[Path, Any]]:
+        """Yield the folder of each root, and that of the wheel, with the files in it."""
+        for folder in self._folders(sig):
+            yield folder, _Files(self._entry, folder)
+        prebuilt = _PREBUILT / "kernels" / self._key(*sorted(set(_modules_of(sig))))
+        if prebuilt.is_dir():
+            yield prebuilt, _Prebuilt(self._entry, prebuilt)
 
     def _folders(self, sig: Any, make: bool = False) -> list[Path]:
         """Return the folder of each root; the caches beside one that is new to this process are tidied."""
@@ -72,9 +87,8 @@ class KernelCache(caching.NullCache):
         return False
 
     def _find(self, sig: Any, target_context: Any) -> Any:
-        for folder in self._folders(sig):
+        for folder, files in self._all_files(sig):
             with contextlib.suppress(Exception):  # a file that was cut short raises nearly anything
-                files: Any = _Files(self._entry, folder)
                 result = files.load_overload(sig, target_context)
                 # Two processes that save at the same time may leave one's code under the other's types.
                 if result is not None and result.signature.args == sig:
@@ -132,6 +146,20 @@ class _Files(caching.FunctionCache):
         """Return what the index knows a function by: types in words, as an index of all types takes long to read."""
         _, *others = super()._index_key(sig, codegen)  # type: ignore[no-untyped-call]
         return spelled(sig), *others
+
+
+class _Prebuilt(_Files):
+    """What a wheel brings; it is trusted as far as the package that it is in."""
+
+    def __init__(self, entry: Callable[..., Any], directory: Path) -> None:
+        super().__init__(entry, directory)
+        stamp, name = self._impl.locator.get_source_stamp(), self._impl.filename_base
+        self._cache_file = caching.IndexDataCacheFile(str(directory), name, stamp)  # type: ignore[no-untyped-call]
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        """Return what it is known by: the system and the kind of processor count, not its name."""
+        words, (triple, *_), *others = super()._index_key(sig, codegen)
+        return words, (triple, *_ANY_PROCESSOR), *others
 
 
 class _ClosedFiles(caching.IndexDataCacheFile):

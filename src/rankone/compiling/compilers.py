@@ -15,6 +15,8 @@ import ctypes
 import functools
 import gc
 import os
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -30,6 +32,8 @@ from rankone.compiling.turns import end_turn
 # What a function may cost and be inlined all the same. LLVM's own limit is 225: kernels that wait to be optimised with
 # the loop look cheaper than they become, and those of the rare cases would fill it.
 _INLINED = 80
+_SAID_AFTER = 1.0  # seconds
+_unsaid = ["rankone: compiling, once for each policy on this machine ...\n"]
 _FRAME = 70_000  # words, for which CPython sets up a chunk of a MiB: the other half of it is for the frames below
 # Calls what Numba passes first to the machine code of a function, which cannot be called: a `TypeError`, not a crash.
 REFUSE = ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p).value or 0
@@ -164,11 +168,36 @@ class EntryCompiler(Compiler):
         self.state.library = _Whole(self.state.targetctx.codegen(), func.__qualname__)  # type: ignore[no-untyped-call]
         self.state.library.enable_object_caching()  # so that it can be kept on disk
         try:
-            with _no_collection():
+            with _no_collection(), _said_once():
                 return _with_room(super().compile_extra, func)
         except BaseException:
             end_turn()  # there will be nothing to keep
             raise
+
+
+@contextlib.contextmanager
+def _said_once() -> Iterator[None]:
+    """Say that something is compiled, once it takes long, and once in this process."""
+    if not _unsaid:
+        yield
+        return
+    late = threading.Timer(_SAID_AFTER, _say)
+    late.daemon = True
+    late.start()
+    try:
+        yield
+    finally:
+        late.cancel()
+
+
+def _say() -> None:
+    if _unsaid and sys.stderr is not None:
+        sys.stderr.write("\r" * sys.stderr.isatty() + _unsaid.pop())  # a bar may stand there
+
+
+def say_nothing() -> None:
+    """Let this process not say that it compiles: it works for another one, which does."""
+    _unsaid.clear()
 
 
 @contextlib.contextmanager

@@ -35,7 +35,6 @@ from rankone.errors import InputError
 
 LONG = 2_000  # events: about as long in plain Python as a first compile takes
 _FIRST_LOOK, _LAST_LOOK = 0.25, 4.0  # seconds between looks for what is compiled by now: twice as long after each
-_SAID_AFTER = 1.0  # seconds of compiling
 _TRIES = 3  # requests that the background may lose
 _CHOICES = ("auto", "first", "never")
 
@@ -114,7 +113,7 @@ class Tiered:
             return self._compiled(*arguments)
         if self._choice == "never" or (size <= LONG and self._looks[types].asked <= _TRIES):
             return self._run_plain(arguments)
-        return self._compile_now(arguments)  # it is long, or the background has lost the request again and again
+        return self._compiled(*arguments)  # it is long, or the background has lost the request again and again
 
     def known(self, *arguments: Any) -> Callable[..., Any] | None:
         """Return the compiled code of arguments that it was just run with, for these very objects: it looks at nothing.
@@ -125,10 +124,6 @@ class Tiered:
             return None
         result: Any = self._compiled.overloads.get(tuple(map(self._compiled.typeof_pyval, arguments)))
         return None if result is None else result.entry_point
-
-    def _compile_now(self, arguments: tuple[Any, ...]) -> Any:
-        with _said("rankone: compiling, once for this policy on this machine ...\n"):
-            return self._compiled(*arguments)
 
     def _is_on_disk(self, types: Any, size: int) -> bool:
         """Look, now and then, whether the code is on disk; as long as it is not, have it compiled."""
@@ -164,7 +159,7 @@ class Tiered:
             if self._choice == "never" or not isinstance(error, Exception):
                 raise
         # Python is stricter than compiled code, which divides by zero as NumPy does.
-        return self._compile_now(arguments)
+        return self._compiled(*arguments)
 
 
 class _Look:
@@ -233,18 +228,6 @@ def _parts(value: Any) -> Iterator[Any]:
 def tiered(entry: Callable[..., Any], *modules: str) -> Tiered:
     """Return an entry point, for the policies and worlds of these modules, that need not be compiled to run."""
     return Tiered(entry, *modules)
-
-
-@contextlib.contextmanager
-def _said(line: str) -> Iterator[None]:
-    """Say what takes long, once it does."""
-    late = threading.Timer(_SAID_AFTER, lambda: sys.stderr and sys.stderr.write(line))
-    late.daemon = True
-    late.start()
-    try:
-        yield
-    finally:
-        late.cancel()
 
 
 class _Background:

@@ -2,10 +2,11 @@
 
 import copy
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, Unpack
 
+from rankone.errors import InputError
 from rankone.live.commit import operator_events as drafts
 from rankone.live.database import Database
 from rankone.live.experiment_methods import ExperimentMethods
@@ -50,6 +51,8 @@ class Experiment(ExperimentMethods):
         durability: "full" (survives power cuts), "normal" (survives crashes of the program) or "off".
         factors: what is shown: the levels of each factor by its name, such as
             ``{"headline": ["A", "B"], "image": ["1", "2"], "button": ["buy", "try"]}``. A new experiment needs them.
+        sync: add and retire levels of an experiment that is there, so that it has those of `factors`. Programs with
+            different lists would undo each other's changes; without it a different list is an error.
         **settings
 
     Settings that are left out are as they were when the experiment was made, and those that are given must not
@@ -78,6 +81,7 @@ class Experiment(ExperimentMethods):
         db: str | Path | Database | None = "rankone.db",
         *,
         durability: str = "full",
+        sync: bool = False,
         **settings: Unpack[LocalWishes],
     ) -> None:
         self.name = checked_name(name, "experiment name")
@@ -90,10 +94,24 @@ class Experiment(ExperimentMethods):
         try:
             make = functools.partial(new_settings, self.name, asked, self._transactions.storage.names)
             self._cached = self._transactions.enter(self.name, make, self._clock, self.database.by)
+            factors = asked.pop("factors") if sync and "factors" in asked else ()
             self.look(functools.partial(check_continues, asked=asked))
+            self._sync_levels(dict(factors))
         except BaseException:
             self.close()
             raise
+
+    def _sync_levels(self, wanted: Mapping[str, Sequence[str]]) -> None:
+        """Add the levels that an experiment lacks, then retire those that it should not have."""
+        for change in ("add", "retire") if wanted else ():
+            living = self.look(lambda fold: {name: levels.names_living() for name, levels in fold.factors.items()})
+            if set(living) != set(wanted):
+                raise InputError(f"the factors {', '.join(living)}", ", ".join(wanted), "add_factor adds one")
+            for factor, names in wanted.items():
+                more, fewer = (names, living[factor]) if change == "add" else (living[factor], names)
+                for name in more:
+                    if name not in fewer:
+                        self._change_level(change, factor, name)
 
     def do(self, requests: Sequence[Ask | Tell | Void]) -> list[Any]:
         """Carry out requests as one durable commit; return for each its answer, or the error it deserves.

@@ -17,6 +17,8 @@ def checked_name(value: Any, what: str) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= MAX_NAME or not value.isprintable():
         shown = value if not isinstance(value, str) or 0 < len(value) <= MAX_NAME else f"{len(value)} characters"
         do = "give it a name" if value == "" else f"give a shorter or plainer {what}"
+        if isinstance(value, (int, float)):
+            do = f"pass it as text: '{value}'"
         raise InputError(f"{what} as printable text of 1 to {MAX_NAME} characters", shown, do)
     return value
 

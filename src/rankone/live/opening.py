@@ -21,7 +21,10 @@ from rankone.policies import Policy, as_policy
 from rankone.policies.chances import check_chances
 
 SEGMENTS_POLICY = "segmented-uts"
-_INSTEAD = {"factors": "; add_level and retire_level change them", "watch.segments": "; declare_segments changes them"}
+_INSTEAD = {
+    "factors": "; sync=True takes them over, as add_level and retire_level do",
+    "watch.segments": "; declare_segments changes them",
+}
 
 
 def checked_settings(wishes: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,7 +94,7 @@ def _check_plays(chosen: Policy, sizes: Sequence[int], stops: bool, watch: Watch
         do = "leave out auto: what is best may depend on the segment, so there is no one winner to stop on"
         raise InputError("to stop automatically, or a policy that tells segments apart", "both", do)
     if chosen.by_segment and watch.interaction == TEST_ALL:
-        do = "leave out interaction: the policy that tests all treats all visitors alike, so segments would be lost"
+        do = "leave out interaction: the policy that tests all combinations does not know segments"
         raise InputError(f"interaction='{TEST_ALL}', or a policy that tells segments apart", "both", do)
     check_relearns(type(state))
     if len(sizes) == 2:

@@ -86,14 +86,14 @@ class Prior:
         kind.COUNTS,
         "Past counts",
         "What was shown and clicked before, as rankone.analyse takes it: "
-        "a file, a dataframe, a pair of arrays. Its levels are those of the experiment where you name none.",
+        "a file, a dataframe, a pair of arrays. The experiment takes its levels where you name none.",
         example="past.csv",
         option="prior",
     )
     weight: float = declare(
         kind.above(0, 1),
         "Weight of past counts",
-        "How much a past outcome counts; those of one combination count for at most 1,000.",
+        "How much a past outcome counts. All of one combination count for at most 1,000.",
         0.5,
         option="prior-weight",
     )
@@ -146,7 +146,7 @@ class Outcomes:
     window: float | None = declare(
         kind.SECONDS,
         "Window, seconds",
-        "Seconds after which silence counts as not clicked. Left out: you tell both, clicked and not clicked.",
+        "Seconds after which no answer counts as not clicked. Left out: you report both, clicked and not clicked.",
         example=600,
     )
     reward_cap: float | None = declare(

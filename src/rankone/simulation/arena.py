@@ -2,7 +2,7 @@
 
 Regret is given as mean, standard error, median and upper quantiles, as a multiple of the lower bound C(u, v) log n, and
 against a reference policy: over many problems only ratios can be averaged, by their geometric mean. Pairs, lists and
-combinations of factors have an arena each, and so have worlds that change.
+combinations of factors have an arena each, and so have worlds that change, and items and visitors with features.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from rankone.progress import Progress
 from rankone.simulation.arena_problems import (
     DRIFTING_PROBLEMS,
     FACTOR_PROBLEMS,
+    FEATURE_PROBLEMS,
     LIST_PROBLEMS,
     PROBLEMS,
+    VISITOR_PROBLEMS,
     WORLDS,
     ArenaProblem,
     Half,
@@ -56,6 +58,8 @@ _FIELDS = {
     "lists": Field(LIST_PROBLEMS, "list", (2, 2), "gibbs-ts"),
     "factors": Field(FACTOR_PROBLEMS, "combination", (2, 2, 2), "uts"),
     "drifting": Field(DRIFTING_PROBLEMS, "pair", (2, 2), "uts"),
+    "features": Field(FEATURE_PROBLEMS, "list", (2, 2), "cascade-logit-ts"),
+    "visitors": Field(VISITOR_PROBLEMS, "combination", (2, 2), "logit-ts"),
 }
 _MODEL_HORIZON = 100_000
 _QUICK_SHARE = 10  # a quick arena plays a tenth of each horizon
@@ -65,6 +69,7 @@ _LEFT_OUT = {"best", "best-list", "comb-cascade", "segmented-uts", "swap-neighbo
 # What is made for worlds that change plays where worlds do, unless it is named.
 _FOR_CHANGES = {"cusum-ucb", "d-ts", "discounted-uts", "glr-kl-ucb", "glr-uts", "m-ucb", "restarting-uts"}
 _FOR_CHANGES |= {"sliding-uts", "sw-ts"}
+_WITHOUT_FEATURES = {"cascade-ts", "random-list", "thompson", "uts", "uniform"}  # who plays beside those who use them
 
 
 @dataclass(frozen=True, repr=False)
@@ -173,6 +178,8 @@ def arena(
     lists: bool = False,
     factors: bool = False,
     drifting: bool = False,
+    features: bool = False,
+    visitors: bool = False,
     half: Half | None = None,
     models: str | Path | None = None,
     runs: int = 100,
@@ -194,6 +201,8 @@ def arena(
         lists: True for the arena of lists, whose problems and policies are others.
         factors: True for the arena of two to eight factors, for policies that play any number of them.
         drifting: True for the arena of worlds that change while they are played.
+        features: True for the arena of lists of items with features, for policies that look at them and some others.
+        visitors: True for the arena of combinations for visitors with features, likewise.
         half: ``"tune"`` or ``"report"`` for one of the two fixed halves of the named problems, ``"headlines"`` for the
             third part, problems like real tests of headlines and images.
         models: JSON or CSV file of problems (fitted click models, for example) that join the named ones.
@@ -201,7 +210,8 @@ def arena(
         seed: root of the seed tree; None draws one, which is then among the `settings`.
         stretch: play this many times each problem's horizon.
         quick: a tenth of each horizon, and what changes in a world does so ten times as soon.
-        against: the policy that ratios compare with; default `uts`, of lists `gibbs-ts`.
+        against: the policy that ratios compare with; default `uts`, of lists `gibbs-ts`, with features
+            `cascade-logit-ts` or `logit-ts`.
         workers: processes to use (default: one per core).
         out: directory that keeps finished runs; an interrupted arena continues there.
         executor: a Dask client, or any `concurrent.futures.Executor`, to use instead of local processes.
@@ -213,21 +223,22 @@ def arena(
     ['uts', 'ucb1']
     """
     late, seed = as_feedback(feedback), as_seed(seed)
-    chosen = [name for name, wanted in {"lists": lists, "factors": factors, "drifting": drifting}.items() if wanted]
+    wishes = {"lists": lists, "factors": factors, "drifting": drifting, "features": features, "visitors": visitors}
+    chosen = [name for name, wanted in wishes.items() if wanted]
     if len(chosen) > 1:
-        raise InputError("an arena of lists, of factors or of worlds that change", "several", "choose one of them")
+        raise InputError("one arena, such as that of lists or of factors", ", ".join(chosen), "choose one of them")
     field = _FIELDS[chosen[0] if chosen else "pairs"]
     against = as_policy(field.reference if against is None else against).label
     if problems is not None:
         problems = listed(problems, (str,), "problems of the arena", field.problems[0].name)
     entries = _chosen(problems, half, models, field.problems)
-    players = _players(policies, against, field, drifting)
+    players = _players(policies, against, field, chosen)
     whole_number("stretch", stretch)
     worlds, parts = [], []
     for entry in entries:
         horizon = max(1, entry.horizon * stretch // _QUICK_SHARE) if quick else entry.horizon * stretch
         world = entry.problem(horizon)
-        known = assumed_examination(world) | world.known() if lists else {}
+        known = (assumed_examination(world) if lists else {}) | world.known()
         when = "" if late.is_immediate else f"-{late.label.replace(':', '-')}"  # what comes late is kept apart
         worlds.append((entry, world))
         ready = [player.with_known(known) for player in players]
@@ -294,16 +305,18 @@ def _chosen(
 
 
 def _players(
-    policies: Policy | str | Sequence[Policy | str] | None, against: str, field: Field, drifting: bool = False
+    policies: Policy | str | Sequence[Policy | str] | None, against: str, field: Field, chosen: Sequence[str] = ()
 ) -> list[Policy]:
-    """Return who plays; by default all who can, in problems which say nothing of a visitor beforehand."""
+    """Return who plays; by default all who can, and look at what there is to see beforehand."""
     if policies is None:
-        left_out = _LEFT_OUT if drifting else _LEFT_OUT | _FOR_CHANGES
+        left_out = _LEFT_OUT if "drifting" in chosen else _LEFT_OUT | _FOR_CHANGES
+        contexts = bool({"features", "visitors"} & set(chosen))
         everybody = [as_policy(name) for name in sorted(known_policies()) if name not in left_out]
         policies = [
             policy
             for policy in everybody
-            if same_kind(policy.decision_kind, field.plays, field.shape) and not policy.uses_context
+            if same_kind(policy.decision_kind, field.plays, field.shape)
+            and (policy.uses_context == contexts or (contexts and policy.name in _WITHOUT_FEATURES))
         ]
     given = [as_policy(item) for item in listed(policies, (Policy, str), "policies", "ucb1")]
     reference = as_policy(against)

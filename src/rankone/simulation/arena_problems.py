@@ -8,6 +8,9 @@ part, as large as a half, is like real tests of headlines and images: many click
   plays in all of them. In the two traps the first position is not the one at which an item is worth most.
 * Two to eight factors (``--factors``): best click rates of 1 % to 81 %; in some, two levels are better together than
   their product says, in others effects are added. Traps are hard to get to by single changes, or mislead pooling.
+* Items with features (``--features``): attraction linear or logistic in them, items that stay or are new for each list.
+  In a trap, features say nothing of attraction. Visitors with features (``--visitors``): in a trap, who they are makes
+  no difference to what is best.
 * Worlds that change (``--drifting``): sudden changes, slow drift, days and weeks of the whole site, levels that wear
   out, published rates. In a trap there is no reason to restart or to forget. Changes and drift are spread over the
   horizon that is played, also a quick or a stretched one; days are as long as they are.
@@ -22,6 +25,7 @@ import numpy as np
 
 from rankone.numerics.seeds import generator
 from rankone.problems import Problem, Product, RankOne, as_problem
+from rankone.problems.contextual import FixedFeatures
 from rankone.problems.lists import DCM, PBM
 from rankone.problems.lists.base import ListProblem, low_rates
 from rankone.problems.lists.pbm import examined
@@ -237,4 +241,33 @@ DRIFTING_PROBLEMS: tuple[ArenaProblem, ...] = (
     ArenaProblem(
         "days-and-weeks-8", _DRIFTING_HORIZON, "report", "random:8x8:low=0.3,seed=9|daily=0.6,weekly=0.3", trap=True
     ),
+)
+
+
+def _unrelated(n_items: int, n_positions: int, d: int) -> FixedFeatures:
+    """Items whose features have nothing to do with how they attract."""
+    features = generator(0, "arena unrelated", n_items).standard_normal((n_items, d)) / d**0.5
+    return FixedFeatures(low_rates(n_items, n_positions, 0.06, seed=1), features, n_positions)
+
+
+FEATURE_PROBLEMS: tuple[ArenaProblem, ...] = (
+    ArenaProblem("linear-100x10", 20_000, "tune", "vial:100x10:d=10,seed=101"),
+    ArenaProblem("linear-40x4", 20_000, "report", "vial:40x4:d=6,seed=102"),
+    ArenaProblem("linear-1000x10", 10_000, "report", "vial:1000x10:d=20,seed=103"),
+    ArenaProblem("linear-100x10-dcm", 20_000, "tune", "vial:100x10:d=10,seed=104,reading=dcm"),
+    ArenaProblem("linear-100x10-pbm", 20_000, "report", "vial:100x10:d=10,seed=105,reading=pbm"),
+    ArenaProblem("new-200x4", 5_000, "tune", "c3:200x4:d=20,seed=106"),
+    ArenaProblem("new-50x4-often", 5_000, "report", "c3:50x4:d=10,seed=107"),
+    ArenaProblem("new-50x4-rare", 10_000, "tune", "logit:50x4:d=10,seed=108"),
+    ArenaProblem("new-20x2-rare", 10_000, "report", "logit:20x2:d=5,seed=109"),
+    ArenaProblem("clicks-256x2", 20_000, "tune", "jmlr:256x2:d=4,seed=110"),
+    ArenaProblem("clicks-256x4", 20_000, "report", "jmlr:256x4:d=3,seed=111"),
+    ArenaProblem("unrelated-40x4", 20_000, "tune", partial(_unrelated, 40, 4, 6), trap=True),
+)
+VISITOR_PROBLEMS: tuple[ArenaProblem, ...] = (
+    ArenaProblem("visitors-5x4", 30_000, "tune", "visitors:5x4:d=5,seed=101"),
+    ArenaProblem("visitors-3x3-two", 20_000, "report", "visitors:3x3:d=2,seed=102"),
+    ArenaProblem("visitors-8x8", 30_000, "report", "visitors:8x8:d=4,seed=103"),
+    ArenaProblem("visitors-5x4-strong", 20_000, "tune", "visitors:5x4:d=5,seed=104,crossed=0.6"),
+    ArenaProblem("visitors-5x4-same", 30_000, "report", "visitors:5x4:d=5,seed=105,crossed=0", trap=True),
 )

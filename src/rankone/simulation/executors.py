@@ -15,11 +15,13 @@ from typing import Any, cast
 import cloudpickle
 
 from rankone.child_processes import SAFE_PATH, safe_path
+from rankone.compiling.compilers import say_nothing
 from rankone.errors import InputError, MissingExtra, RankoneError, WorkerError
 from rankone.simulation.work_unit import Run, Unit, Units, do
 from rankone.specs import whole_number
 
 _PATIENCE = 1.0  # seconds: a signal that another thread took is heard when a wait ends
+_ALONE, _SHORT = 1.0, 100_000  # seconds for which runs of so few steps are played in this process
 _UNPACKED = "rankone_unit_was_unpacked"
 
 
@@ -44,35 +46,63 @@ def as_executor(given: Any) -> Executor | None:
     raise InputError("an executor to work on", given, do)
 
 
-def carry_out(units: Units, workers: int, executor: Executor | None) -> Generator[list[Run], None, None]:
-    """Yield the results of every unit, as they come."""
-    if executor is None and workers == 1:
-        while (unit := units.next(1)) is not None:
-            results = do(unit)
-            units.learn(results)
-            yield results
-        return
-    with local_pool(workers) if executor is None else contextlib.nullcontext(executor) as pool:
-        pending: set[Future[list[Run]]] = set()
-        try:
-            while True:
-                with explained():
-                    parallel = workers if executor is None else max(1, parallelism(executor, workers))
-                    # Two units a worker: the next one is there when a worker is done.
-                    while len(pending) < 2 * parallel and (unit := units.next(parallel)) is not None:
-                        pending.add(pool.submit(pickle.loads, packed(unit)))
-                if not pending:
-                    return
-                finished, pending = wait(pending, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
-                finished_well = [future for future in finished if not future.cancelled() and not future.exception()]
-                for future in (*finished_well, *finished.difference(finished_well)):  # what is good is kept first
-                    with explained(by_worker=True):
-                        results = future.result()
-                    units.learn(results)
-                    yield results
-        finally:
-            for future in pending:
-                future.cancel()
+class LocalProcesses(Executor):
+    """Processes on this machine, started once they pay: a short study is over in this one before they are ready.
+
+    Args:
+        workers: how many; None: one per core, but none within the first second of short runs.
+    """
+
+    def __init__(self, workers: int | None) -> None:
+        self._max_workers, self._asked_for = worker_count(workers), workers is not None
+        self._begin = time.monotonic()
+        self._stack, self._pool = contextlib.ExitStack(), cast(Executor | None, None)
+
+    def pay(self, horizon: int) -> bool:
+        """Tell whether runs of so many steps should go to the processes by now."""
+        long = self._asked_for or horizon > _SHORT or self._pool is not None
+        return self._max_workers > 1 and (long or time.monotonic() > self._begin + _ALONE)
+
+    def submit(self, function: Callable[..., Any], /, *given: Any, **named: Any) -> Any:
+        """Have a process call a function."""
+        self._pool = self._pool or self._stack.enter_context(local_pool(self._max_workers))
+        return self._pool.submit(function, *given, **named)
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._stack.__exit__(*error)
+
+
+def carry_out(units: Units, pool: Executor, workers: int | None = None) -> Generator[list[Run], None, None]:
+    """Yield the results of every unit, as they come; `workers`: of a pool that does not say how many it has."""
+    while isinstance(pool, LocalProcesses) and not pool.pay(units.horizon):
+        if (unit := units.next(1)) is None:
+            return
+        results = do(unit)
+        units.learn(results)
+        yield results
+    pending: set[Future[list[Run]]] = set()
+    try:
+        while True:
+            with explained():
+                parallel = max(1, parallelism(pool, worker_count(workers)))
+                # Two units a worker: the next one is there when a worker is done.
+                while len(pending) < 2 * parallel and (unit := units.next(parallel)) is not None:
+                    pending.add(pool.submit(pickle.loads, packed(unit)))
+            if not pending:
+                return
+            finished, pending = wait(pending, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+            finished_well = [future for future in finished if not future.cancelled() and not future.exception()]
+            for future in (*finished_well, *finished.difference(finished_well)):  # what is good is kept first
+                with explained(by_worker=True):
+                    results = future.result()
+                units.learn(results)
+                yield results
+    finally:
+        for future in pending:
+            with contextlib.suppress(RuntimeError):  # it is not held: an interrupt may come just where `wait` holds it
+                while True:
+                    future._condition.release()
+            future.cancel()
 
 
 class _Call:
@@ -154,6 +184,7 @@ def _end_with(parent: int) -> None:
     Ctrl-C reaches every process of a terminal; what it means is the parent's to say.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    say_nothing()
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -51,6 +51,10 @@ _FOR_LISTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
 }
 
 
+#: How lists with features are read, by feedback model.
+_UNTIL = {"cascade": "first", "dcm": "last", "pbm": "all", "unknown": "all"}
+
+
 # Figures of the table in docs/measured.md, against which a test holds them: the regret of uts as a share of
 # rank1elim-kl's, and what late outcomes add to thompson's.
 LATE_SHARE, BATCHES_SHARE, THOMPSON_LATE = 0.15, 0.44, 0.09
@@ -80,6 +84,7 @@ def recommend(
     combinations: int | None = None,
     changes: bool = False,
     feedback_model: str | None = None,
+    features: str | None = None,
 ) -> Recommendation:
     """Recommend a policy for what is known about its use.
 
@@ -98,6 +103,7 @@ def recommend(
             nothing changes are then none.
         feedback_model: for whole lists, how they are read: ``"cascade"`` (up to the first click), ``"dcm"`` (several
             clicks, from the top), ``"pbm"`` (each position for itself) or ``"unknown"``; default: pairs are shown.
+        features: ``"items"`` if the items of lists have features, ``"visitors"`` if the visitors of combinations have.
 
     >>> print(recommend())
     uts: least regret of the proven policies in the arena, with or without a horizon
@@ -110,9 +116,12 @@ def recommend(
     ('insured-uts', 'glr-uts')
     >>> recommend(feedback_model="cascade").policy.label
     'cascade-ts'
+    >>> recommend(features="items").policy.label, recommend(features="visitors").policy.label
+    ('cascade-logit-ts', 'logit-ts')
     """
-    if horizon is not None:
-        horizon = as_whole_number("horizon", horizon)
+    horizon = None if horizon is None else as_whole_number("horizon", horizon)
+    if features is not None:
+        return _for_features(features, feedback_model, guarantee, horizon, changes or stages_only)
     if model is not None:
         from rankone.clicks.models.base import ClickModel
 
@@ -177,6 +186,27 @@ def _insured(combinations: int | None) -> Recommendation:
 def _for_lists(feedback_model: str, guarantee: bool, horizon: int | None) -> Recommendation:
     least, proven = _FOR_LISTS[one_of("feedback_model", feedback_model, _FOR_LISTS)]
     return _horizon_filled(*(proven if guarantee else least), horizon)
+
+
+def _for_features(
+    whose: str, feedback_model: str | None, guarantee: bool, horizon: int | None, more: bool
+) -> Recommendation:
+    """Recommend what looks at features: `docs/features.md` has the measurements."""
+    if more:
+        raise InputError("features without changes or stages_only", "both", "no policy here does both: leave one out")
+    if one_of("features", whose, ("items", "visitors")) == "visitors":
+        if feedback_model is not None:
+            do = "for lists, put what you know of visitors into the features of items: features='items'"
+            raise InputError("visitors' features for combinations", f"feedback_model='{feedback_model}'", do)
+        unproven = "; no policy here has a bound" * guarantee
+        return _advice("logit-ts", f"learns what suits whom; loses little where that makes no difference{unproven}")
+    until = _UNTIL[one_of("feedback_model", feedback_model or "cascade", _UNTIL)]
+    how = "" if until == "first" else f":until={until}"
+    if guarantee:
+        why = "bounds its regret where attraction is linear in the features; in practice it explores too much"
+        return _horizon_filled(f"c3-ucb{how}", why, horizon)
+    why = "near the least regret whether attraction is linear or logistic in the features; no bound is proven"
+    return _advice(f"cascade-logit-ts{how}", why)
 
 
 def _horizon_filled(name: str, why: str, horizon: int | None) -> Recommendation:

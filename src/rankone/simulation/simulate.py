@@ -20,7 +20,7 @@ from rankone.problems import Problem, as_problem
 from rankone.problems.base import problem_to_dict
 from rankone.problems.registry import is_table
 from rankone.progress import Progress, as_progress
-from rankone.simulation.executors import as_executor, carry_out, local_pool, worker_count
+from rankone.simulation.executors import LocalProcesses, as_executor, carry_out, worker_count
 from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.simulation.store import RunStore, kept_runs, made_with, read_about
 from rankone.simulation.study import Study
@@ -57,7 +57,7 @@ def simulate(
         runs: runs of each policy on each problem.
         seed: root of the seed tree; results depend on nothing else, not on `workers` or their order. None draws one,
             or takes that of the study in `out`; the study's `seed` says which.
-        workers: processes to use (default: one per core); 1 plays in this process.
+        workers: processes to use; 1: this one. Default: this one for a study of a second, else one per core.
         checkpoints: at how many steps regret is recorded (evenly spaced), ``"log"`` for 100 evenly on a log scale,
             or the steps themselves.
         out: directory that keeps finished runs; the same study started again continues there.
@@ -85,7 +85,8 @@ def simulate(
     steps = checkpoint_steps(checkpoints, horizon)
     runs = as_whole_number("runs", runs)
     seed = _seed(seed, out)
-    workers, executor = worker_count(workers), as_executor(executor)
+    worker_count(workers)  # refused here
+    executor = as_executor(executor)
     for world, player in itertools.product(
         worlds, players
     ):  # bad parameters are refused here, not by a worker half-way
@@ -127,12 +128,16 @@ def simulate(
         units = Units(worlds, players, steps, late, seed, missing, paired)
         digests = {world.name: world.digest for world in worlds}
         try:
-            for results in stack.enter_context(contextlib.closing(carry_out(units, workers, executor))):
-                if store is not None:
-                    store.append(digests[results[0].problem], results)
-                for result in results:
-                    done[result.problem, result.policy, result.run] = result
-                report(len(done), wanted)
+            with (
+                LocalProcesses(workers) if executor is None else contextlib.nullcontext(executor) as pool,
+                contextlib.closing(carry_out(units, pool, workers)) as finished,
+            ):
+                for results in finished:
+                    if store is not None:
+                        store.append(digests[results[0].problem], results)
+                    for result in results:
+                        done[result.problem, result.policy, result.run] = result
+                    report(len(done), wanted)
         except KeyboardInterrupt:
             if on_stop == "raise" or not done:
                 raise
@@ -161,11 +166,10 @@ def simulate_parts(
     out: str | Path | None,
 ) -> Iterator[Study]:
     """Play studies on one pool, so that workers start and load kernels once; regret is kept at the horizon only."""
-    report, workers = as_progress(progress), worker_count(workers)
+    report, executor = as_progress(progress), as_executor(executor)
     sizes = [runs * len(part.problems) * len(part.policies) for part in parts]
     with contextlib.ExitStack() as stack:
-        if executor is None and workers > 1:
-            executor = stack.enter_context(local_pool(workers))
+        executor = executor or stack.enter_context(LocalProcesses(workers))
         for index, (problems, policies, horizon, late, folder) in enumerate(parts):
             yield simulate(
                 problems,

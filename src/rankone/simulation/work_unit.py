@@ -178,6 +178,7 @@ class Units:
         self._to_compile = list(alike.values())
         self._missing = missing
         self._steps, self._feedback, self._seed, self._paired = steps, feedback, seed, paired
+        self.horizon = int(steps[-1])
         self._taken: dict[tuple[str, str], tuple[int, float]] = {}  # runs done and their seconds
 
     def next(self, parallel: int) -> Unit | None:

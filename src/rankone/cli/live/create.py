@@ -55,14 +55,14 @@ def create(
     ),
     **options: Any,
 ) -> None:
-    """Create an experiment in a database, and the database if it is new; a running service picks it up."""
+    """Create an experiment, and its database if that is new. A running service picks it up."""
     from rankone.live import Database, Experiment
     from rankone.live.opening import checked_settings, weighted
     from rankone.live.report.report_wording import alone_text, prior_text
 
     factors = levels_of_factors(factor) or None
     if not factors and not (row and col):
-        expected = "--row and --col, or --factor, to say what is tried"
+        expected = "--row and --col, or --factor"
         raise InputError(expected, "none" if not row and not col else "one of them", "try --row A --row B --col x")
     wishes = _wishes(options, row, col) | {"factors": factors, "rows": row or None, "cols": col or None}
     asked = checked_settings(wishes)  # before there is a file
@@ -73,7 +73,7 @@ def create(
     with Database(db) as database:
         where = database.where
         if name in database.names():
-            do = f"see it: rankone experiments {shlex.quote(where)}, or choose another name"
+            do = f"choose another name, or see it: rankone experiments {shlex.quote(where)}"
             raise InputError("the name of a new experiment", name, do)
         made = Experiment(name, db=database, **wishes).report()
     one = all(len(each.levels) == 1 for each in made.factors)
@@ -84,7 +84,7 @@ def create(
     for sentence in [*alone_text(made), *prior_text(made), *([] if past is None else past.taken)]:
         print(sentence, file=sys.stderr)
     if options["per_segment"] and not options["attribute"]:
-        print("Before a service is asked, declare what is known of visitors: rankone segments.", file=sys.stderr)
+        print("Declare the attributes of visitors before you serve it: `rankone segments`.", file=sys.stderr)
 
 
 def _wishes(options: Mapping[str, Any], rows: Sequence[str], cols: Sequence[str]) -> dict[str, Any]:

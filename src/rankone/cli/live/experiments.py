@@ -4,38 +4,57 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from rankone.cli._commands import command
 from rankone.cli._experiments import DB, NAME
 from rankone.cli._options import JSON
 from rankone.cli._tables import print_json, show_rows, utc
-from rankone.errors import JournalError
+from rankone.errors import InputError, JournalError
 
 if TYPE_CHECKING:
     from rankone.live.report.report import Report
 
 
-@command("experiments", example="rankone.db")
-def experiments(db: str = DB, as_json: bool = JSON) -> None:
-    """List the experiments of a database: traffic, clicks and what leads."""
+@command("experiments", example="rankone.db homepage --details")
+def experiments(
+    db: str = DB,
+    name: str | None = typer.Argument(None, help="Name of an experiment to report on. Default: list all."),
+    brief: bool = typer.Option(False, "--brief", help="Print the headline and what it assumes, nothing else."),
+    details: bool = typer.Option(False, "--details", help="Print assumptions and method too."),
+    as_json: bool = JSON,
+) -> None:
+    """List the experiments of a database, or report on one: who wins, each level compared, what to watch out for."""
     from rankone.live import Database, Experiment
 
+    if name is None and (brief or details):
+        raise InputError("the name of an experiment", "none", "try rankone experiments rankone.db homepage --brief")
+    if name is not None:
+        with Database(db, read_only=True) as database:
+            database.number(name)
+            report = Experiment(name, db=database).report()
+        if as_json:
+            print_json(report.to_dict())
+        else:
+            print("\n".join([report.brief if brief else str(report), *([f"\n{report.details}"] if details else [])]))
+        return
     reports, damaged = [], {}
     with Database(db, read_only=True) as database:
         pages = database.use(lambda storage: storage.damage()) or []
-        for name in database.names():
+        for each in database.names():
             try:
-                reports.append(Experiment(name, db=database).report())
+                reports.append(Experiment(each, db=database).report())
             except JournalError as error:  # the others are shown all the same
-                damaged[name] = str(error)
+                damaged[each] = error.printed
     if as_json:
         print_json([report.to_dict() for report in reports])
     else:
         rows: list[Any] = list(map(_row, reports))
-        rows += [(name, None, None, "damaged", None, None, None, detail) for name, detail in damaged.items()]
-        show_rows(rows, ("experiment", "policy", "goal", "status", "decisions", "clicks", "open", "what is known"))
+        rows += [(each, None, None, "damaged", None, None, None, detail) for each, detail in damaged.items()]
+        show_rows(rows, ("experiment", "policy", "goal", "status", "decisions", "clicks", "open", "result"))
     if damaged or pages:
         got = f"damaged ones: {', '.join(damaged)}" if damaged else "damaged pages: what is shown may not be all"
-        raise JournalError("journals that can be read", got, "see what `rankone doctor` says of this database")
+        raise JournalError("journals that can be read", got, "run `rankone doctor` on this database")
 
 
 def _row(report: Report) -> tuple[Any, ...]:
@@ -52,9 +71,9 @@ def _status(report: Report) -> str:
 
 @command("changes", example="rankone.db homepage")
 def changes(db: str = DB, name: str = NAME, as_json: bool = JSON) -> None:
-    """Say who has changed what in an experiment, and when: levels, stops, exclusions, archives.
+    """List who changed what in an experiment, and when: levels, stops, exclusions, archives.
 
-    Who: the id of the token that a service was asked with; none where it was done on the machine of the database.
+    Who: the id of the token used; empty for a change made on the machine of the database.
     """
     from rankone.live import Database
     from rankone.live.operate.change_log import changes_of

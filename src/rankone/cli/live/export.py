@@ -20,7 +20,7 @@ def export(
     archive: Path | None = ARCHIVE,
     rest: bool = REST,
 ) -> None:
-    """Write one row per decision: levels, time, outcome, and whether the policy learned from it."""
+    """Write one row per decision: levels, time, outcome and whether it counted."""
     from rankone.live import Database
     from rankone.live.operate.export import decisions_table, write_csv, write_decisions
     from rankone.specs import amount
@@ -32,4 +32,4 @@ def export(
             sys.stdout.buffer.write(text.getbuffer())
             return
         written = write_decisions(database, name, out, archive=archive, rest=rest)
-    print(f"{amount(written, 'decision')} of '{name}' written to {out}", file=sys.stderr)
+    print(f"{amount(written, 'decision')} of '{name}' written to {out}.", file=sys.stderr)

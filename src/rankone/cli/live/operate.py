@@ -6,6 +6,7 @@ import typer
 
 from rankone.cli._commands import command
 from rankone.cli._experiments import ATTRIBUTE_HELP, DB, NAME, declared_attributes, experiment_of, level_of_each
+from rankone.wording.combinations import combination_text
 
 _LEVEL_HELP = "A level of a factor, such as image=2; repeatable."
 
@@ -15,9 +16,9 @@ def stop(
     db: str = DB,
     name: str = NAME,
     level: list[str] = typer.Option([], "--level", help=_LEVEL_HELP),
-    why: str = typer.Option("by hand", help="A note for those who read the report."),
+    why: str = typer.Option("by hand", help="Reason, shown in the report."),
 ) -> None:
-    """Stop an experiment: every visitor sees one combination from now on, the leading one unless another is named."""
+    """Stop an experiment: every visitor now sees one combination, the leader unless you name another."""
     levels = level_of_each(level)
     with experiment_of(db, name) as experiment:
         experiment.stop(levels, why=why)
@@ -26,7 +27,7 @@ def stop(
 
 @command("resume", example="rankone.db homepage")
 def resume(db: str = DB, name: str = NAME) -> None:
-    """Resume a stopped experiment, with all that was learned before."""
+    """Resume a stopped experiment with everything learned so far."""
     with experiment_of(db, name) as experiment:
         experiment.resume()
         print(experiment.report().brief)
@@ -43,7 +44,7 @@ def forbid(
     levels = level_of_each(level) or {}
     with experiment_of(db, name) as experiment:
         (experiment.allow if allow else experiment.forbid)(levels)
-        print(experiment.report().brief)
+        print(f"{'Allowed again' if allow else 'Never shown together'}: {combination_text(levels)}.")
 
 
 @command("segments", example="rankone.db homepage --attribute device=phone,desktop --attribute country")
@@ -52,7 +53,7 @@ def segments(
     name: str = NAME,
     attribute: list[str] = typer.Option(..., "--attribute", help=f"{ATTRIBUTE_HELP}; repeatable, name all of them."),
 ) -> None:
-    """Declare what is known of visitors: nothing else counts, and segments that do not fit count among the others."""
+    """Declare which attributes of visitors count; all others are ignored."""
     with experiment_of(db, name) as experiment:
         experiment.declare_segments(declared_attributes(attribute))
         print(experiment.changes()[-1].what)
@@ -67,10 +68,10 @@ def exclude(
     level: list[str] = typer.Option([], "--level", help=_LEVEL_HELP),
     since: float | None = typer.Option(None, help="Asked at this time (seconds since 1970) or later."),
     until: float | None = typer.Option(None, help="Asked before this time (seconds since 1970)."),
-    archive: Path | None = typer.Option(None, help="Folder with the archives of the experiment: those in it, too."),
+    archive: Path | None = typer.Option(None, help="Folder with the archives of the experiment, to reach them too."),
     why: str = typer.Option("outcomes excluded", help="A note for the journal."),
 ) -> None:
-    """Undo false clicks: outcomes so far that match all that is given no longer count."""
+    """Ignore false clicks: outcomes so far that match every option given no longer count."""
     from rankone.specs import amount
 
     levels = level_of_each(level)
@@ -79,7 +80,7 @@ def exclude(
         count = whole.exclude(source=source, token=token, levels=levels, since=since, until=until, why=why)
         print(f"{amount(count, 'outcome')} of '{name}' excluded.")
         if archive is None and experiment.look(lambda fold: fold.archived):
-            print("What is in its archives still counts: --archive FOLDER reaches it, too.")
+            print("Archived outcomes still count. Add --archive FOLDER to ignore them too.")
 
 
 @command("void-open", example="rankone.db homepage --older-than 600 --source newsletter")
@@ -90,9 +91,9 @@ def void_open(
     source: str | None = typer.Option(None, help="Only decisions asked with this source."),
     token: str | None = typer.Option(None, help="Only decisions asked with this token, by its id."),
 ) -> None:
-    """Close open decisions by age, source and token: nothing is learned from them, and they make room for new ones."""
+    """Cancel old open decisions: nothing is learned from them, and they make room for new ones."""
     from rankone.specs import amount
 
     with experiment_of(db, name) as experiment:
         voided = experiment.void_open(older_than, source=source, token=token)
-        print(f"{amount(voided, 'decision')} of '{name}' voided.")
+        print(f"{amount(voided, 'decision')} of '{name}' cancelled.")

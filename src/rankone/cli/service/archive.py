@@ -20,9 +20,9 @@ def archive(
     name: list[str] = typer.Option([], "--experiment", help="Only this experiment; repeatable. Default: all."),
     as_json: bool = JSON,
 ) -> None:
-    """Move old decisions to Parquet files, while services go on; totals, evidence and open decisions stay.
+    """Move old decisions to Parquet files while services run; totals, evidence and open decisions stay.
 
-    The experiment goes on as if nothing had happened. `export`, `analyse` and `doctor` read the files with --archive.
+    The experiment is not affected. `export`, `analyse` and `doctor` read the files with --archive.
     """
     import polars as pl
 
@@ -42,6 +42,6 @@ def archive(
         print_json(moved)
     elif moved:
         show_table(pl.DataFrame(moved))
-        print(f"written to {to}", file=sys.stderr)
+        print(f"Written to {to}.", file=sys.stderr)
     else:
-        print("nothing is that old", file=sys.stderr)
+        print("Nothing is that old.", file=sys.stderr)

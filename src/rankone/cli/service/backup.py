@@ -26,14 +26,14 @@ def backup(
     file: Path = typer.Argument(..., help="File to write."),
     over: bool = typer.Option(False, "--over", help="Replace a backup that is there."),
 ) -> None:
-    """Copy a SQLite database to a file, whole, while services go on; for PostgreSQL take its own pg_dump.
+    """Copy a whole SQLite database to a file while services run. For PostgreSQL use pg_dump.
 
-    Prints how far each journal goes: `rankone restore --upto` takes such a number.
+    Prints the last event of each journal, for `rankone restore --upto`.
     """
     from rankone.live.operate.backup import backup as make
 
     _show(make(db, file, over=over))
-    print(f"written to {file}", file=sys.stderr)
+    print(f"Written to {file}.", file=sys.stderr)
 
 
 @command("restore", example="monday.backup rankone.db --upto homepage=120000")
@@ -52,7 +52,7 @@ def restore(
     from rankone.live.operate.backup import restore as make
 
     _show(make(file, db, upto=dict(map(_event, upto)), until=_seconds(until), over=over, plain=plain))
-    print(f"restored to {db}", file=sys.stderr)
+    print(f"Restored to {db}.", file=sys.stderr)
 
 
 def _show(positions: Iterable[Position]) -> None:

@@ -63,11 +63,14 @@ def _options() -> Options:
         if isinstance(default, tuple):
             kind, default = list[str], list(default)
         flag, more = f"--{field.name.replace('_', '-')}", dict(field.metadata)
+        if field.name == "db":  # as with every command, what comes first
+            options["db"] = (kind, typer.Argument(default, envvar=_variable("db"), show_default=True, **more))
+            continue
         options[field.name] = (kind, typer.Option(default, flag, envvar=_variable(field.name), **more))
     return options
 
 
-@command("serve", example="--db rankone.db --port 8000")
+@command("serve", example="rankone.db --port 8000")
 @with_options(_options())
 def serve(**options: Any) -> None:
     """Serve experiments over HTTP until Ctrl-C or SIGTERM: REST under /v1, the page at /, metrics at /metrics."""

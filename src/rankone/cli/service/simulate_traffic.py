@@ -23,7 +23,7 @@ def simulate_traffic(
     segment: str | None = typer.Option(None, help="What is said of all these visitors: device=phone,country=DE."),
     token: str = typer.Option(None, envvar="RANKONE_TOKEN", help="Token with the scopes ask, tell, read and admin."),
 ) -> None:
-    """Send simulated visitors to an experiment, labelled as simulated in all they store; watch it on the page."""
+    """Send simulated visitors to an experiment, marked as simulated; watch it on the page."""
     from rich.console import Console
 
     import rankone
@@ -44,10 +44,8 @@ def simulate_traffic(
             report = client.experiment(name).report()
             own = {factor.name: [level.name for level in factor.levels] for factor in report.factors}
             named = own if tuple(map(len, own.values())) == world.shape else named
-    console.print(
-        f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {truth_of(world, named)}."
-    )
-    console.print(f"Watch it at {url} - Ctrl-C ends it.")
+    console.print(f"Simulated visitors for '{name}'. The experiment does not know the truth: {truth_of(world, named)}.")
+    console.print(f"Watch it at {url}. Press Ctrl-C to stop.")
     with Client(url, token) as client, console.status("") as status:
 
         def progress(visits: int, clicks: int) -> None:

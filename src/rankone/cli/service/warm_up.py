@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 @command("warm-up", example="--policy uts --policy top-two")
 def warm_up(policy: list[str] = policy_option([], "A policy to compile; repeatable. Default: all.")) -> None:
-    """Compile the policies for this machine: after installing, or while an image is built. What is compiled is kept."""
+    """Compile the policies for this machine, after installing or while an image is built."""
     from rankone.compiling.compiled import kept_in
+    from rankone.compiling.compilers import say_nothing
     from rankone.compiling.folders import can_keep, has_kept
     from rankone.compiling.tiers import compiling_first
     from rankone.kernels.decision import same_kind
@@ -29,6 +30,7 @@ def warm_up(policy: list[str] = policy_option([], "A policy to compile; repeatab
     if not can_keep() and not has_kept():
         raise _nowhere()
     print("rankone: each takes some seconds, unless it was compiled here before", file=sys.stderr)
+    say_nothing()
     places: dict[Path | None, None] = {}
     with compiling_first(), stopped_by_hand(lambda: "what was finished is kept; the same command continues"):
         for number, each in enumerate(chosen, 1):

@@ -1,4 +1,4 @@
-"""Alarms: the world has changed, or levels are no product. What an experiment then writes into its journal.
+"""Alarms: clicks of levels changed, or levels interact. What an experiment then writes into its journal.
 
 What raises one is in `rankone.evidence.change_monitor`, and it is folded from the journal like everything else. An
 alarm begins an era: its event says what happened, when, what the experiment does about it (`did`) and what led until
@@ -19,7 +19,7 @@ from rankone.live.verdict.verdict import verdict_of
 from rankone.policies import Policy, as_policy
 from rankone.wording.combinations import combination_text
 
-INSURED = "insured-uts"  # the policy that takes over where levels are no product
+INSURED = "insured-uts"  # the policy that takes over where levels interact
 _FEWEST = 3  # clicks from which on a combination is said to do better than what leads
 
 
@@ -79,7 +79,7 @@ def _why(alarm: dict[str, Any]) -> str:
     """Return why an era began, as `Report.eras` lists it."""
     levels = f"{alarm['factor']} '{alarm['first']}' against '{alarm['second']}'"
     if alarm["what"] == "misfit":
-        return f"alarm: beside {combination_text(alarm['beside'])}, {levels} is clicked otherwise"
+        return f"alarm: beside {combination_text(alarm['beside'])}, {levels} is clicked at a different rate"
     return f"alarm: clicks of {levels} changed"
 
 

@@ -104,8 +104,8 @@ class Planner:
         """Draft the event of an outcome; return the answer, or raise why there is none."""
         decision = self._find(request.id)
         if isinstance(request, Void) and not decision.whole:
-            expected, got = "the id that the first answer had, to void a decision", "that of a later answer"
-            raise Contradiction(expected, got, "tell its outcome, or nothing: an earlier view may have shown it")
+            do = "report its outcome, or nothing: an earlier view may have shown it"
+            raise Contradiction("the id of the first answer, to cancel a decision", "the id of a later answer", do)
         clicked = None if isinstance(request, Void) else self._clicked(request, decision.number)
         before = decision.outcome()
         if before is None:
@@ -252,7 +252,7 @@ class Planner:
                 return Outcome(request.id, None, *_STATUS[Kind.VOID], repeated=True)
             if ended:
                 raise Contradiction(
-                    "a decision still open", "one whose window has ended", "void decisions within the window"
+                    "a decision still open", "one whose window has ended", "cancel decisions within the window"
                 )
             kind, texts = Kind.VOID, _texts(None, request.token, decision.shown)
         else:
@@ -349,10 +349,11 @@ def _advice(settings: Settings) -> str:
     """Return what to do where too many decisions are open."""
     if settings.outcomes.window:
         return (
-            f"wait, since windows of {duration(settings.outcomes.window)} end them, or void old ones with void_open()"
+            f"wait, since windows of {duration(settings.outcomes.window)} end them, or cancel old ones with void_open()"
         )
     age = duration(settings.outcomes.max_age)
-    return f"tell or void open decisions, or void old ones with void_open(); after {age} they make room by themselves"
+    do = "report or cancel open decisions, or cancel old ones with void_open()"
+    return f"{do}; after {age} they make room automatically"
 
 
 _STATUS = {

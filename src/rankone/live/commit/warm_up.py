@@ -12,6 +12,7 @@ import numpy as np
 
 from rankone.child_processes import SAFE_PATH
 from rankone.compiling.compiled import compile_errors_explained, compiled
+from rankone.compiling.compilers import say_nothing
 from rankone.compiling.folders import can_keep
 from rankone.compiling.tiers import compiling_first, looking, tiered
 from rankone.evidence.steering import start_steering
@@ -90,6 +91,7 @@ def warm_up_all(used: Iterable[tuple[str, int]], say: Callable[[str], None], war
         say: is told which one takes long.
         warn: is told which one does not compile; whoever asks it is told again, and the others go on.
     """
+    say_nothing()  # whoever called is told
     for label, n_factors in _with_default(used):
         policy = policy_of(label)
         if isinstance(policy, UnknownPolicy):

@@ -192,7 +192,7 @@ def reading_notes() -> Iterator[None]:
         raise
     except (*UNFIT, LookupError, AttributeError, RecursionError) as error:
         do = "restore the database from a backup"
-        raise JournalError("a journal as it was written", f"a note that cannot be read: {error!r}"[:300], do) from error
+        raise JournalError("an undamaged journal", f"a note that cannot be read: {error!r}"[:300], do) from error
 
 
 def _marks(storage: Journal, number: int, pretended: Sequence[Row] = ()) -> Events:

@@ -254,7 +254,7 @@ def read_groups(rows: Sequence[tuple[Any, ...]], seq: int, chain: bytes) -> tupl
 
 def damaged(seq: int, found: str = "a checksum that does not fit at event") -> JournalError:
     """Return the error for a journal whose rows from event `seq` on are not what was written."""
-    return JournalError("a journal as it was written", f"{found} {seq}", "restore the database from a backup")
+    return JournalError("an undamaged journal", f"{found} {seq}", "restore the database from a backup")
 
 
 def each_mark(events: Events) -> Iterator[tuple[Events, Events | None]]:

@@ -141,7 +141,7 @@ def _archive_some(database: Database, of: CachedFold, name: str, folder: Path, u
             raise _overtaken(name)
         check_carried_out(fold.wanted)
         if len(fold.eras) != eras:
-            expected = f"experiment '{name}' as it was when this archive began"
+            expected = f"experiment '{name}' not to change during the archive"
             raise InputError(expected, "one that was changed meanwhile", "start again: nothing was moved")
         draft.mark(Kind.ARCHIVE, json.dumps(note))
         storage.put_base(number, last, body)

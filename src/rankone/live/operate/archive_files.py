@@ -40,7 +40,7 @@ class ArchiveFile:
             raise InputError(f"the archive {self.path.name}", f"no such file in {self.path.parent}", do) from None
         except (pl.exceptions.PolarsError, OSError) as error:
             got = " ".join(str(error).split())[:200]
-            raise JournalError(f"an archive as it was written at {self.path}", got, "take a copy of it") from error
+            raise JournalError(f"an undamaged archive at {self.path}", got, "take a copy of it") from error
 
     def tail(self, after: int, limit: int) -> list[Row]:
         """Return the events behind event `after`, oldest first."""
@@ -128,7 +128,7 @@ def _write(path: Path, rows: Sequence[Row], before: int, chain: bytes) -> Writte
 def fault_of(path: Path, note: Mapping[str, Any]) -> str | None:
     """Return what is wrong with a file of which the journal says this; None: nothing is."""
     try:
-        return None if digest_of(path) == note["digest"] else f"{path.name} is not as it was written"
+        return None if digest_of(path) == note["digest"] else f"{path.name} was changed or damaged"
     except OSError as error:
         return f"{path.name}: {error.strerror}"
 

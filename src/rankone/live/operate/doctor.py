@@ -86,7 +86,7 @@ def _examine(storage: Storage, archive: Path | None) -> Iterator[Finding]:
 
 
 def _examine_one(storage: Storage, name: str, number: int, archive: Path | None) -> Iterator[Finding]:
-    replayed, verdict = True, "every choice comes out as it was written"
+    replayed, verdict = True, "every choice is reproduced"
     try:
         fold = replay(storage, number)
     except (Diverged, PolicyNotKnown) as why:
@@ -153,7 +153,7 @@ def _examine_archives(storage: Storage, name: str, number: int, folder: Path | N
     kept = kept_rows(rows, begun.open)
     detail = _moved_text(notes)
     if checksum(kept) != notes[-1]["kept"]:
-        yield Finding(name, "archive", False, f"{detail}; events that stayed here are not as they were written")
+        yield Finding(name, "archive", False, f"{detail}; events that stayed here were changed or damaged")
         return
     left = len(rows) - len(kept)
     detail += f"; {amount(left, 'event')} still to be taken out, by the next archive" if left else ""

@@ -123,7 +123,7 @@ class Refolded:
 def changed_meanwhile() -> InputError:
     """Return the error of an exclusion that did not see all archives."""
     got = "one that was archived or changed meanwhile"
-    return InputError("the experiment as it was when this began", got, "nothing was excluded: try again")
+    return InputError("the experiment not to change meanwhile", got, "nothing was excluded: try again")
 
 
 class Unwanted(NamedTuple):

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from rankone.specs import amount
 from rankone.wording.combinations import brief_combination
-from rankone.wording.lists import cut_text
 from rankone.wording.numbers import percent
 from rankone.wording.ratios import effect_text
 
@@ -32,7 +31,8 @@ def headline(report: Report) -> str:
     unknown = nothing_known(report)
     if unknown:
         return unknown
-    best, figure, sure = brief_combination(report.best), figure_text(report), _sure(report)
+    best = brief_combination(report.best, 11 if report.reward_cap is None else 10)
+    figure, sure = figure_text(report), _sure(report)
     if report.shortfalls:
         return f"{best} looks best ({figure}), but outcomes are not reported equally: check your traffic."
     if report.decided and report.doubted:
@@ -92,7 +92,8 @@ def _over_next(report: Report) -> str:
         return ""  # all others are beaten, with too few clicks for an interval
     rival = max(rivals, key=lambda each: each.ratio or 0.0)
     ends = (rival.ratio or math.nan, rival.ratio_high or math.inf, rival.ratio_low)
-    return f", {effect_text(*(1.0 / end for end in ends))} over the next {cut_text(factor.name, 2)}"
+    what = factor.name if len(factor.name.split()) < 3 else "level"
+    return f", {effect_text(*(1.0 / end for end in ends))} over the next {what}"
 
 
 def _stopped(report: Report) -> str:

@@ -195,7 +195,7 @@ class SQLiteStorage(Storage):
             for statement in statements():
                 fresh.execute(self.dialect.text(statement))
             made = _definitions(lambda statement: fresh.execute(statement).fetchall())
-        return result + [f"{name} is not as it was made" for name in made if tables.get(name) != made[name]]
+        return result + [f"{name} was changed" for name in made if tables.get(name) != made[name]]
 
     def mark_in_use(self) -> None:
         """Write which file this is into the file itself, not only into its log."""

@@ -42,7 +42,7 @@ def sigma(score: float) -> float:
 
 
 @noalloc
-def most_probable(mean: float, variance: float, pulls: int, clicks: int) -> float:
+def most_probable(mean: float, variance: float, pulls: float, clicks: int) -> float:
     """Return e with ``e = mean + variance * (clicks - pulls * sigma(e))``: Newton's method, kept within bounds."""
     low, high = mean - variance * (pulls - clicks), mean + variance * clicks
     result = min(max(mean, low), high)
@@ -63,7 +63,7 @@ def most_probable(mean: float, variance: float, pulls: int, clicks: int) -> floa
 
 
 @noalloc
-def record_clicks(state: Any, x: Floats, pulls: int, clicks: int) -> None:
+def record_clicks(state: Any, x: Floats, pulls: float, clicks: int) -> None:
     """Learn observations with the same features: the mean where the posterior is highest, and its curvature."""
     along, mean, root = state.work[1], state.mean[0], state.root[0]
     score = variance = 0.0
@@ -82,7 +82,7 @@ def record_clicks(state: Any, x: Floats, pulls: int, clicks: int) -> None:
 
 
 @noalloc
-def note_cell(state: Any, item: int, x: Floats, pulls: int, clicks: int) -> None:
+def note_cell(state: Any, item: int, x: Floats, pulls: float, clicks: int) -> None:
     """Count observations of an item; note where its features are no longer what they were."""
     cell, d = state.cells[item], len(x)
     for k in range(d):
@@ -154,10 +154,10 @@ def fit_again(state: Any) -> None:
 def _learn_clicks(state: LogisticState, shown: Any, tag: int, outcome: Any) -> None:
     counters, fits = state.counters, len(state.cells) > 0
     for position in range(looked_at(outcome, counters[REG_UNTIL])):
-        x = state.kept[tag, position]
-        record_clicks(state, x, 1, outcome[position])
+        x, looks = state.kept[tag, position], state.examined[position]
+        record_clicks(state, x, looks, outcome[position])
         if fits and counters[REG_CHANGED] == 0:
-            note_cell(state, shown[position], x, 1, outcome[position])
+            note_cell(state, shown[position], x, looks, outcome[position])
     release(state, tag)
     fit_when_grown(state)
 

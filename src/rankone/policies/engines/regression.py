@@ -8,6 +8,9 @@ the variance of an item's score as ``|U'^-1 x|^2``; rounding cannot make a varia
 An observation of weight c adds ``c x x'`` to the precision and ``c y x`` to the sums; the mean solves
 precision * mean = sums. Logistic regressions differ in how they learn: `engines.logistic`.
 
+A position that visitors look at with probability k, if that is known (`examination`), counts as k looks: k c joins the
+precision and the click counts in full, so that clicks per look estimate attraction whatever k is.
+
 The context of a decision is the table of features, a row for each feature: ``context[f * n_items + item]``. What was
 known of a shown item must be known when its outcome comes, perhaps much later: features of open lists are kept in
 slots, and the tag of a decision is its slot. A state without a free slot grows (`room`).
@@ -15,7 +18,8 @@ slots, and the tag of a decision is its slot. A state without a free slot grows 
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,14 +28,25 @@ from rankone.errors import InputError
 from rankone.kernels.policy import grown, learn, room, withdraw
 from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.layout import UNTIL, draw_ties, looked_at, positions_by_order, rank_largest, show_at
+from rankone.policies.engines.lists.layout import (
+    UNTIL,
+    OfPositions,
+    Until,
+    draw_ties,
+    looked_at,
+    needed_examination,
+    positions_by_weight,
+    rank_largest,
+    show_at,
+)
 from rankone.specs import whole_number
 
 REG_UNTIL, REG_ASKED, REG_FREE, REG_LEARNED, REG_NEXT_FIT, REG_CHANGED = range(6)  # fields of `counters`
 SCORE, WIDTH, TIE, WEIGHT = range(4)  # rows of `of_items`
 _SLOTS = 512  # open decisions, to begin with
 _BLOCK = 128  # items whose variances are computed together: they stay in the fastest memory
-FIRST_FIT = 10  # lists after which a posterior that is fitted again is so for the first time
+_FEW = 8  # up to an eighth of the items, computed one by one, take less time than all
+FIRST_FIT = 1_000  # lists before the first fit: until then drift is small, and what it adds to chance helps to explore
 
 
 class RegressionState(NamedTuple):
@@ -51,44 +66,68 @@ class RegressionState(NamedTuple):
     of_items: Floats  # (4, L) scratch space: score, standard deviation, tie, weight of an observation
     top: Ints  # (K,) scratch space
     positions: Ints  # (K,) the position of the best item, of the second best, ...
+    examined: Floats  # (K,) how often each position is looked at; 1 where nobody says
+    last: Floats  # (d * L,) features of the items when `of_items` got their standard deviations
     cells: Floats  # (L, d + 2) features of each item, looks, clicks: where the posterior is fitted again
 
 
 State = TypeVar("State", bound=RegressionState)
 
 
+@dataclass(frozen=True)
 class FeaturePolicy(ListPolicy):
-    """Base of policies that look at the features of items; a subclass has a parameter `features`."""
+    """Base of policies that look at the features of items.
+
+    Args:
+        until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
+        examination: how often each position is looked at, if that is known: all of the list then counts.
+        features: how many features an item has; a study fills it in.
+    """
 
     uses_context = True
+    until: Until = "first"
+    examination: OfPositions = None
+    features: Annotated[int | None, "[1, inf)"] = None
 
     def n_features(self) -> int:
         """Return how many features an item has; refuse to start where nobody said so."""
-        given: int | None = getattr(self, "features", None)
-        if given is None:
+        if self.features is None:
             do = (
                 "play a problem that has them, such as vial:100x10:d=10, or choose a policy without, such as cascade-ts"
             )
             raise InputError(f"items with features for {self.name}", "none", do)
-        return whole_number("features", given)
+        return whole_number("features", self.features)
+
+    def begin(
+        self, kind: type[State], sizes: tuple[int, int], precision: float, settings: Sequence[float] = (), **more: Any
+    ) -> State:
+        """Return the state before the first list: weights around 0, each with this precision."""
+        d, seen = self.n_features(), None
+        if self.examination is not None:
+            seen = needed_examination(self, self.examination, sizes[1])
+        until = "all" if self.examination is not None else self.until
+        mean, spread = more.pop("prior", (np.zeros(d), np.full(d, precision)))
+        return start_regression(kind, *sizes, mean, spread, settings, until=until, examined=seen, **more)
 
 
 def start_regression(
     kind: type[State],
     n_items: int,
     n_positions: int,
-    prior_mean: Sequence[float] | Floats,
-    precision: Sequence[float] | Floats,
+    prior_mean: Floats,
+    precision: Floats,
     settings: Sequence[float] = (),
     *,
     until: str = "first",
+    examined: Floats | None = None,
     beliefs: int = 1,
     weight: float = 1.0,
     fits: bool = False,
+    bounds: bool = False,
 ) -> State:
     """Return the state before the first list: normal beliefs with this mean and precision, feature by feature."""
-    mean, spread = np.array(prior_mean, np.float64), np.array(precision, np.float64)
-    d = len(mean)
+    mean, spread, d = prior_mean, precision, len(prior_mean)
+    seen = np.ones(n_positions) if examined is None else examined
     of_items = np.zeros((4, n_items))
     of_items[WEIGHT] = weight
     return kind(
@@ -105,7 +144,9 @@ def start_regression(
         block=np.zeros((d, min(n_items, _BLOCK))),
         of_items=of_items,
         top=np.zeros(n_positions, np.int64),
-        positions=positions_by_order(n_positions, "best-first"),
+        positions=positions_by_weight(seen),
+        examined=seen,
+        last=np.full(n_items * d if bounds else 0, np.inf),
         cells=np.zeros((n_items if fits else 0, d + 2)),
     )
 
@@ -226,6 +267,47 @@ def find_widths(state: Any, belief: int, context: Any) -> None:
 
 
 @noalloc
+def deviation_of(state: Any, belief: int, context: Any, item: int) -> float:
+    """Return the standard deviation of one item's score."""
+    x, n_items, total = state.work[2], state.of_items.shape[1], 0.0
+    for k in range(len(x)):
+        x[k] = context[k * n_items + item] if k * n_items < len(context) else 1.0
+    solve_down(state.root[belief], x)
+    for k in range(len(x)):
+        total += x[k] * x[k]
+    return math.sqrt(total)
+
+
+@noalloc
+def add_widths(state: Any, belief: int, context: Any, radius: float, most: float) -> None:
+    """Turn scores of a linear belief into upper bounds: `radius` standard deviations more, cut at `most`.
+
+    Of the same items as before, standard deviations have only shrunk: an item whose bound by the old one is below those
+    of all items shown last is not shown, and keeps the old one.
+    """
+    scores, widths, changed, lowest, open_ones = state.of_items[SCORE], state.of_items[WIDTH], 0, most, 0
+    for index in range(len(context)):
+        changed += context[index] != state.last[index]
+    for rank in range(0 if changed else len(state.top)):
+        item = state.top[rank]
+        widths[item] = deviation_of(state, belief, context, item)
+        lowest = min(lowest, scores[item] + radius * widths[item])
+    for item in range(len(scores)):
+        open_ones += scores[item] + radius * widths[item] >= lowest
+    if changed or open_ones > len(scores) // _FEW:  # all together are faster
+        for index in range(len(context)):
+            state.last[index] = context[index]
+        find_widths(state, belief, context)
+        lowest = math.inf
+    for item in range(len(scores)):
+        bound = scores[item] + radius * widths[item]
+        if bound >= lowest:
+            widths[item] = deviation_of(state, belief, context, item)
+            bound = scores[item] + radius * widths[item]
+        scores[item] = min(most, bound)
+
+
+@noalloc
 def show_best(state: Any, context: Any, rng: Any, shown: Any) -> int:
     """Show the items with the largest scores, ties broken at random; keep their features; return the tag."""
     of_items, counters = state.of_items, state.counters
@@ -253,22 +335,22 @@ def release(state: Any, slot: int) -> None:
 
 
 @noalloc
-def record_observation(state: Any, belief: int, x: Floats, weight: float, clicked: int) -> None:
+def record_observation(state: Any, belief: int, x: Floats, looks: float, weight: float, clicked: int) -> None:
     """Learn one observation, linearly."""
     used = state.work[1]
     for k in range(len(x)):
         used[k] = x[k]
         state.sums[belief, k] += weight * clicked * x[k]
-    add_to_root(state.root[belief], used, weight)
+    add_to_root(state.root[belief], used, looks * weight)
 
 
 @learn.register(RegressionState)
 def _learn(state: RegressionState, shown: Any, tag: int, outcome: Any) -> None:
     for position in range(looked_at(outcome, state.counters[REG_UNTIL])):
-        x, clicked = state.kept[tag, position], outcome[position]
+        x, looks, clicked = state.kept[tag, position], state.examined[position], outcome[position]
         if len(state.root) > 1:  # the first of two beliefs counts all observations the same
-            record_observation(state, 0, x, 1.0, clicked)
-        record_observation(state, len(state.root) - 1, x, state.weights[tag, position], clicked)
+            record_observation(state, 0, x, looks, 1.0, clicked)
+        record_observation(state, len(state.root) - 1, x, looks, state.weights[tag, position], clicked)
     release(state, tag)
 
 

@@ -35,6 +35,7 @@ from rankone.compiling.compiled import noalloc
 from rankone.errors import InputError
 from rankone.kernels.policy import decide, learn, relearn
 from rankone.numerics.arrays import Floats, Ints, starts_of
+from rankone.policies.base import Policy
 from rankone.policies.combination_policy import CombinationPolicy, first_allowed
 from rankone.policies.engines.combinations import ANY, may_show, number_of, write_levels
 from rankone.policies.engines.logistic import most_probable
@@ -89,10 +90,6 @@ class GLMThompson(CombinationPolicy):
         if weights > _MOST_WEIGHTS:
             do = "leave levels out, or pairs=true" if self.pairs else "leave levels out, or choose 'uts'"
             raise InputError(f"at most {_MOST_WEIGHTS:,} effects for {self.name}", f"{weights:,}", do)
-        named = (forbidden != ANY).any(axis=0)
-        if not self.pairs and (count := math.prod(sizes[named].tolist())) > _MOST_NAMED:
-            expected = f"rules whose factors have at most {_MOST_NAMED:,} combinations together for {self.name}"
-            raise InputError(expected, f"{count:,}", "let rules name fewer factors, or choose 'uts'")
         mean, spread = np.zeros(weights), np.full(weights, _OF_PAIR)
         mean[0], spread[0], spread[1 : first[-1]] = math.log(self.base / (1.0 - self.base)), _OF_INTERCEPT, _OF_LEVEL
         n_features = 1 + n_factors + (n_factors * (n_factors - 1) // 2 if self.pairs else 0)
@@ -106,10 +103,19 @@ class GLMThompson(CombinationPolicy):
             first=first[:-1],
             first_pair=first_pair,
             forbidden=forbidden,
-            named=named.astype(np.int64),
+            named=checked_named(self, sizes, forbidden, math.inf if self.pairs else _MOST_NAMED),
             best=np.zeros((2, n_factors), np.int64),
             instead=np.array([first_allowed(sizes, forbidden)]),
         )
+
+
+def checked_named(policy: Policy, sizes: Ints, forbidden: Ints, most: float = _MOST_NAMED) -> Ints:
+    """Return for each factor whether rules name it; refuse more combinations of those that are than can be compared."""
+    named = (forbidden != ANY).any(axis=0)
+    if (count := math.prod(sizes[named].tolist())) > most:
+        expected = f"rules whose factors have at most {most:,} combinations together for {policy.name}"
+        raise InputError(expected, f"{count:,}", "let rules name fewer factors, or choose 'uts'")
+    return named.astype(np.int64)
 
 
 @noalloc
@@ -145,7 +151,7 @@ def level_worth(state: GLMState, levels: Any, factor: int, level: int) -> float:
 
 
 @noalloc
-def find_best_levels(state: GLMState, levels: Any) -> None:
+def find_best_levels(state: Any, levels: Any) -> None:
     """Fill in the level with the largest weight of each factor; where that is forbidden, the best that is not."""
     for factor in range(len(state.sizes)):
         levels[factor] = 0

@@ -4,13 +4,14 @@
 
 The logit of the click rate is an intercept, one effect a level, one a feature of the visitor, and one for each feature
 with each level. Each decision draws all effects once, with `alpha` times the standard deviations of the belief; given
-the visitor they are a sum over factors, so each factor shows its best level: no combination is enumerated. Effects of
-levels together are not in the model (`glm-thompson:pairs=true` has them, without visitors).
+the visitor they are a sum over factors, so each factor shows its best level; where rules forbid that, all combinations
+of the factors that they name are compared. Effects of levels together are not in the model
+(`glm-thompson:pairs=true` has them, without visitors).
 """
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from rankone.policies.engines.regression import (
     release,
     start_regression,
 )
+from rankone.policies.factors.glm_thompson import checked_named, find_best_levels
 from rankone.specs import whole_number
 
 _MOST_EFFECTS = 2_000
@@ -37,15 +39,23 @@ _MOST_CELLS, _MOST_KEPT = 4_096, 1 << 20  # visitors with combinations that are 
 _TRIES = 32
 
 
-class LogitCombinationState(with_fields(LogisticState, "first", "visitor")):  # type: ignore[misc]
+_OWN = ("first", "visitor", "sizes", "forbidden", "named", "best", "drawn")
+
+
+class LogitCombinationState(with_fields(LogisticState, *_OWN)):  # type: ignore[misc]
     """Beliefs about effects, ``(1 + d) * (1 + levels)`` of them: of nothing and each feature, alone and with levels.
 
-    `first` (D + 1,) says where the levels of each factor begin; `visitor` (1 + d,) is a 1 and the features of whom
-    outcomes are about that are learned anew.
+    `first` (D,) says where the levels of each factor begin, from 1; `visitor` (1 + d,) is a 1 and the features of whom
+    outcomes are about that are learned anew; the others are those of `glm-thompson`, `drawn` for the visitor.
     """
 
     first: Ints
     visitor: Floats
+    sizes: Ints
+    forbidden: Ints
+    named: Ints
+    best: Ints
+    drawn: Floats
 
 
 @dataclass(frozen=True)
@@ -66,7 +76,6 @@ class LogitTS(CombinationPolicy):
     name = "logit-ts"
     use_when = "combinations for visitors with features, which may change what is best"
     uses_context = True
-    supports_forbidden: ClassVar[bool] = False
     alpha: AtLeast0 = 0.5
     main: Annotated[float, "(0, inf)"] = 0.5
     crossed: Annotated[float, "(0, inf)"] = 0.3
@@ -89,36 +98,35 @@ class LogitTS(CombinationPolicy):
         )
         visitor = np.zeros(1 + self.features)
         visitor[0] = 1.0
-        return LogitCombinationState(*state, starts_of(sizes), visitor)
+        named, first, best = checked_named(self, sizes, forbidden), 1 + starts_of(sizes)[:-1], np.zeros((2, len(sizes)))
+        return LogitCombinationState(
+            *state, first, visitor, sizes, forbidden, named, best.astype(np.int64), np.zeros(1 + levels)
+        )
 
 
 @noalloc
 def _set_features(state: Any, x: Floats, visitor: Any, skip: int, shown: Any) -> None:
     """Fill in the features of a combination for a visitor, whose own begin at `skip`."""
-    levels = state.first[len(state.first) - 1]
+    width = len(state.drawn)
     for k in range(len(x)):
         x[k] = 0.0
     for row in range(len(state.visitor)):
         value = 1.0 if row == 0 else visitor[row - 1 + skip]
-        start = row * (1 + levels)
+        start = row * width
         x[start] = value
         for factor in range(len(shown)):
-            x[start + 1 + state.first[factor] + shown[factor]] = value
+            x[start + state.first[factor] + shown[factor]] = value
 
 
 @decide.register(LogitCombinationState)
 def _decide(state: LogitCombinationState, context: Any, rng: Any, shown: Any) -> int:
     draw_weights(state, 0, state.settings[0], rng)
-    drawn, levels, counters = state.work[0], state.first[len(state.first) - 1], state.counters
-    for factor in range(len(shown)):
-        largest = -math.inf
-        for level in range(state.first[factor + 1] - state.first[factor]):
-            index = 1 + state.first[factor] + level
-            worth = drawn[index]
-            for k in range(len(state.visitor) - 1):
-                worth += context[k] * drawn[(1 + k) * (1 + levels) + index]
-            if worth > largest:
-                largest, shown[factor] = worth, level
+    counters, worth, width = state.counters, state.drawn, len(state.drawn)
+    for level in range(1, width):
+        worth[level] = state.work[0, level]
+        for k in range(len(state.visitor) - 1):
+            worth[level] += context[k] * state.work[0, (1 + k) * width + level]
+    find_best_levels(state, shown)
     counters[REG_ASKED] += 1
     counters[REG_FREE] -= 1
     slot = state.free[counters[REG_FREE]]

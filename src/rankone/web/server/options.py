@@ -32,12 +32,12 @@ class ServerOptions:
     allow_origin: Sequence[str] = _option(
         (), "A web site whose pages may call the service, such as https://shop.example; repeatable."
     )
-    require_token: bool = _option(False, "Every request needs a token, also before the first one is made.")
+    require_token: bool = _option(False, "Require a token for every request, even while there are no tokens.")
     root_path: str = _option("", "Path under which a proxy offers the service, such as /rankone.")
-    proxy_headers: bool = _option(False, "Believe a trusted proxy about whose request it passes on (X-Forwarded-For).")
-    trusted_proxy: Sequence[str] = _option(("127.0.0.1", "::1"), "Address or network of such a proxy; repeatable.")
+    proxy_headers: bool = _option(False, "Take the visitor's address from a trusted proxy (X-Forwarded-For).")
+    trusted_proxy: Sequence[str] = _option(("127.0.0.1", "::1"), "Address or network of a trusted proxy; repeatable.")
     tls_cert: str | None = _option(None, "Certificate, with its chain, in PEM: serve HTTPS.")
-    tls_key: str | None = _option(None, "Its key, if it is not in the same file.")
+    tls_key: str | None = _option(None, "Key of the certificate, if it is in another file.")
     access_log: bool = _option(False, "Log every request.")
     log_format: str = _option("text", "text, or json: each line an object.")
 

@@ -92,10 +92,10 @@ def wait_for(db: str | Path, tell: Callable[[str], object], pause: Callable[[flo
             raise
         except StorageError as error:
             if tries % _SAID_EVERY == 0:
-                tell(f"waiting for the database: {error.expected} - got {error.got}")
+                tell(f"Waiting for the database: {error.printed}")
             pause(_AGAIN)
     if tries:
-        tell(f"the database {shown(db)} is there")
+        tell(f"The database {shown(db)} answers.")
 
 
 def make_app(options: ServerOptions) -> ASGIApp:
@@ -153,15 +153,15 @@ def greeting(options: ServerOptions, port: int) -> str:
     """Say where the service listens, which page to open, and what is in the database."""
     host, page = options.host, f"{options.root_path}/ in a browser"
     here = "localhost" if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
-    where = f"open http{'s' * (options.tls_cert is not None)}://{here}:{port}{page}"
+    where = f"Open http{'s' * (options.tls_cert is not None)}://{here}:{port}{page}"
     if options.uds is not None:
-        where = f"listens at {options.uds}"
+        where = f"Listening at {options.uds}"
     try:
         with Database(options.db) as database:
             inside = amount(len(database.names()), "experiment")
     except StorageError:  # the service waits for a database that is away
         inside = "out of reach for now"
-    return f"{where}; database {shown(options.db)}: {inside}; Ctrl-C ends it"
+    return f"{where}. Database {shown(options.db)}: {inside}. Press Ctrl-C to stop."
 
 
 def _ended(number: int, frame: object) -> None:

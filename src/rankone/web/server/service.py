@@ -34,12 +34,12 @@ from rankone.web.server.subprocess_tasks import run_in_subprocess
 T = TypeVar("T")
 log = logging.getLogger("rankone.web")
 _OPEN = (
-    "there are no tokens: whoever reaches this service through this machine may do everything, also through a proxy on "
-    "it; make one (rankone token create), or serve with --require-token"
+    "No tokens: anyone who can reach this machine, also through a proxy on it, has full control. "
+    "Run `rankone token create`, or serve with --require-token."
 )
 _COPIED = (
-    "this database was copied while a service wrote to it, without its -wal file: it may lack the last events "
-    "(rankone doctor says more; rankone backup makes whole copies)"
+    "This database was copied without its -wal file while a service wrote to it, so the last events may be missing. "
+    "`rankone doctor` checks it; `rankone backup` makes whole copies."
 )
 _TICK = 1.0  # seconds between looks for windows that are over
 _THREADS, _READERS = 32, 8

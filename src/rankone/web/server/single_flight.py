@@ -35,7 +35,7 @@ class SingleFlight(Generic[T]):
         self._not_before = self._until = float("-inf")
 
     async def get(self) -> T:
-        """Return one that is new enough. Whoever gives up waiting stops nobody else's."""
+        """Return one that is new enough. A caller that gives up waiting does not stop the others."""
         if self._kept is not None and time.monotonic() < self._until:
             return self._kept.result()
         if self._next is None:

@@ -54,7 +54,7 @@ async def run_in_subprocess(task: str, out: BinaryIO | None = None, **arguments:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End a process and wait until it is gone: whoever takes its place shall find its memory free."""
+    """End a process and wait until it is gone, so that its memory is free for the next."""
     with contextlib.suppress(ProcessLookupError):  # it has just ended
         process.terminate()  # it cleans up
         try:

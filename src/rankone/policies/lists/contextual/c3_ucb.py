@@ -10,21 +10,15 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import numpy as np
-
 from rankone.kernels.policy import decide
 from rankone.policies.base import needed_horizon
-from rankone.policies.engines.lists.layout import Until
 from rankone.policies.engines.regression import (
-    SCORE,
-    WIDTH,
     FeaturePolicy,
     RegressionState,
+    add_widths,
     find_mean,
-    find_widths,
     score_items,
     show_best,
-    start_regression,
 )
 
 _NOISE, _RIDGE, _CONFIDENCE, _DISCOUNT = range(4)
@@ -44,6 +38,7 @@ class C3UCB(FeaturePolicy):
         discount: what a click is worth at a position, as a share of the position above.
         horizon: number of lists, for the confidence; a study fills it in.
         until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
+        examination: how often each position is looked at, if that is known: all of the list then counts.
         features: how many features an item has; a study fills it in.
 
     >>> C3UCB(noise=0.5, ridge=1.0).label
@@ -56,15 +51,12 @@ class C3UCB(FeaturePolicy):
     ridge: Annotated[float | None, "(0, inf)"] = None
     discount: Annotated[float, "(0, 1]"] = 1.0
     horizon: Annotated[int | None, "[1, inf)"] = None
-    until: Until = "first"
-    features: Annotated[int | None, "[1, inf)"] = None
 
     def _begin(self, n_items: int, n_positions: int) -> C3State:
-        d, horizon = self.n_features(), needed_horizon(self, self.horizon)
+        horizon = needed_horizon(self, self.horizon)
         ridge = sum(self.discount ** (2 * k) for k in range(n_positions)) if self.ridge is None else self.ridge
         settings = [self.noise, ridge, math.log(horizon), self.discount]  # log(1 / delta^2) = log(n)
-        prior = np.zeros(d), np.full(d, ridge)
-        return start_regression(C3State, n_items, n_positions, *prior, settings, until=self.until)
+        return self.begin(C3State, (n_items, n_positions), ridge, settings, bounds=True)
 
 
 @decide.register(C3State)
@@ -76,10 +68,7 @@ def _decide(state: C3State, context: Any, rng: Any, shown: Any) -> int:
     radius = settings[_NOISE] * math.sqrt(max(0.0, logs)) + math.sqrt(settings[_RIDGE])
     find_mean(state, 0)
     score_items(state, context, state.mean[0])
-    find_widths(state, 0, context)
-    scores, widths = state.of_items[SCORE], state.of_items[WIDTH]
-    for item in range(len(scores)):
-        scores[item] = min(1.0, scores[item] + radius * widths[item])
+    add_widths(state, 0, context, radius, 1.0)
     slot, weight = show_best(state, context, rng, shown), 1.0
     for position in range(len(shown)):
         state.weights[slot, position] = weight

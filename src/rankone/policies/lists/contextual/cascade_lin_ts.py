@@ -10,10 +10,7 @@ comes a few percent of the time is far smaller, and with sigma = 0.25 regret is 
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import numpy as np
-
 from rankone.kernels.policy import decide
-from rankone.policies.engines.lists.layout import Until
 from rankone.policies.engines.regression import (
     FeaturePolicy,
     RegressionState,
@@ -21,7 +18,6 @@ from rankone.policies.engines.regression import (
     find_mean,
     score_items,
     show_best,
-    start_regression,
 )
 
 
@@ -36,6 +32,7 @@ class CascadeLinTS(FeaturePolicy):
     Args:
         sigma: standard deviation of a click given its probability; 1 is the paper's, 0.5 is always enough.
         until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
+        examination: how often each position is looked at, if that is known: all of the list then counts.
         features: how many features an item has; a study fills it in.
 
     >>> CascadeLinTS(sigma=1.0).label
@@ -45,15 +42,9 @@ class CascadeLinTS(FeaturePolicy):
     name = "cascade-lin-ts"
     use_when = "items with features, attraction linear in them; sigma must fit the click rates"
     sigma: Annotated[float, "(0, inf)"] = 0.25
-    until: Until = "first"
-    features: Annotated[int | None, "[1, inf)"] = None
 
     def _begin(self, n_items: int, n_positions: int) -> LinTSState:
-        d = self.n_features()
-        weight = self.sigma**-2
-        return start_regression(
-            LinTSState, n_items, n_positions, np.zeros(d), np.ones(d), until=self.until, weight=weight
-        )
+        return self.begin(LinTSState, (n_items, n_positions), 1.0, weight=self.sigma**-2)
 
 
 @decide.register(LinTSState)

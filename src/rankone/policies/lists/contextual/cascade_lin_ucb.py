@@ -11,21 +11,15 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import numpy as np
-
 from rankone.kernels.policy import decide
 from rankone.policies.base import needed_horizon
-from rankone.policies.engines.lists.layout import Until
 from rankone.policies.engines.regression import (
-    SCORE,
-    WIDTH,
     FeaturePolicy,
     RegressionState,
+    add_widths,
     find_mean,
-    find_widths,
     score_items,
     show_best,
-    start_regression,
 )
 
 
@@ -42,6 +36,7 @@ class CascadeLinUCB(FeaturePolicy):
         c: how many standard deviations the bound lies above the mean; None: the paper's, for the horizon.
         horizon: number of lists, for c; a study fills it in.
         until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
+        examination: how often each position is looked at, if that is known: all of the list then counts.
         features: how many features an item has; a study fills it in.
 
     >>> CascadeLinUCB(c=2.0).label
@@ -53,24 +48,18 @@ class CascadeLinUCB(FeaturePolicy):
     sigma: Annotated[float, "(0, inf)"] = 1.0
     c: Annotated[float | None, "[0, inf)"] = None
     horizon: Annotated[int | None, "[1, inf)"] = None
-    until: Until = "first"
-    features: Annotated[int | None, "[1, inf)"] = None
 
     def _begin(self, n_items: int, n_positions: int) -> LinUCBState:
         d, c, weight = self.n_features(), self.c, self.sigma**-2
         if c is None:
             seen = needed_horizon(self, self.horizon) * n_positions
             c = math.sqrt(d * math.log(1.0 + seen * weight / d) + 2.0 * math.log(seen)) / self.sigma + 1.0
-        prior = np.zeros(d), np.ones(d)
-        return start_regression(LinUCBState, n_items, n_positions, *prior, [c], until=self.until, weight=weight)
+        return self.begin(LinUCBState, (n_items, n_positions), 1.0, [c], weight=weight, bounds=True)
 
 
 @decide.register(LinUCBState)
 def _decide(state: LinUCBState, context: Any, rng: Any, shown: Any) -> int:
     find_mean(state, 0)
     score_items(state, context, state.mean[0])
-    find_widths(state, 0, context)
-    scores, widths = state.of_items[SCORE], state.of_items[WIDTH]
-    for item in range(len(scores)):
-        scores[item] = min(1.0, scores[item] + state.settings[0] * widths[item])
+    add_widths(state, 0, context, state.settings[0], 1.0)
     return show_best(state, context, rng, shown)

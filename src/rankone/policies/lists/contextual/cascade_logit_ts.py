@@ -16,7 +16,6 @@ import numpy as np
 
 from rankone.kernels.policy import decide
 from rankone.policies.base import AtLeast0
-from rankone.policies.engines.lists.layout import Until
 from rankone.policies.engines.logistic import LogisticState
 from rankone.policies.engines.regression import (
     FeaturePolicy,
@@ -24,7 +23,6 @@ from rankone.policies.engines.regression import (
     draw_weights,
     score_items,
     show_best,
-    start_regression,
 )
 
 
@@ -41,20 +39,19 @@ class LogisticPolicy(FeaturePolicy):
         sd: standard deviation of a weight before anything is known; wide where features have norm 1.
         base: click rate to be expected before anything is known.
         until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
+        examination: how often each position is looked at, if that is known: all of the list then counts.
         features: how many features an item has; a study fills it in.
     """
 
     alpha: AtLeast0 = 0.5
     sd: Annotated[float, "(0, inf)"] = 10.0
     base: Annotated[float, "(0, 1)"] = 0.05
-    until: Until = "first"
-    features: Annotated[int | None, "[1, inf)"] = None
 
     def _state(self, kind: type[State], n_items: int, n_positions: int) -> State:
         d = self.n_features()
-        mean, precision = np.zeros(d + 1), np.full(d + 1, self.sd**-2)
-        mean[d], precision[d] = math.log(self.base / (1.0 - self.base)), 1.0
-        return start_regression(kind, n_items, n_positions, mean, precision, [self.alpha], until=self.until, fits=True)
+        prior = np.zeros(d + 1), np.full(d + 1, self.sd**-2)
+        prior[0][d], prior[1][d] = math.log(self.base / (1.0 - self.base)), 1.0
+        return self.begin(kind, (n_items, n_positions), 0.0, [self.alpha], prior=prior, fits=True)
 
 
 @dataclass(frozen=True)
@@ -66,6 +63,7 @@ class CascadeLogitTS(LogisticPolicy):
         sd: standard deviation of a weight before anything is known; wide where features have norm 1.
         base: click rate to be expected before anything is known.
         until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
+        examination: how often each position is looked at, if that is known: all of the list then counts.
         features: how many features an item has; a study fills it in.
 
     >>> CascadeLogitTS(alpha=1.0).label

@@ -27,6 +27,7 @@ class CascadeLogitUCB(LogisticPolicy):
         sd: standard deviation of a weight before anything is known; wide where features have norm 1.
         base: click rate to be expected before anything is known.
         until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
+        examination: how often each position is looked at, if that is known: all of the list then counts.
         features: how many features an item has; a study fills it in.
 
     >>> CascadeLogitUCB(alpha=1.0).label

@@ -7,24 +7,19 @@ list was shown; the K largest x'm + radius sqrt(x'P x) of the weighted belief ar
 radius = 2 as in `vac2-ucb`. A reference.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import numpy as np
-
 from rankone.kernels.policy import decide
-from rankone.policies.engines.lists.layout import Until
 from rankone.policies.engines.regression import (
-    SCORE,
-    WEIGHT,
-    WIDTH,
     FeaturePolicy,
     RegressionState,
+    add_widths,
+    deviation_of,
     find_mean,
-    find_widths,
     score_items,
     show_best,
-    start_regression,
 )
 
 
@@ -39,6 +34,7 @@ class CascadeWOFUL(FeaturePolicy):
     Args:
         radius: how many standard deviations the bounds lie above the mean.
         until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
+        examination: how often each position is looked at, if that is known: all of the list then counts.
         features: how many features an item has; a study fills it in.
 
     >>> CascadeWOFUL().label
@@ -48,24 +44,22 @@ class CascadeWOFUL(FeaturePolicy):
     name = "cascade-woful"
     use_when = "a reference for vac2-ucb"
     radius: Annotated[float, "(0, inf)"] = 2.0
-    until: Until = "first"
-    features: Annotated[int | None, "[1, inf)"] = None
 
     def _begin(self, n_items: int, n_positions: int) -> WOFULState:
-        prior = np.zeros(self.n_features()), np.ones(self.n_features())
         settings = [self.radius, 1.0 / n_positions]
-        return start_regression(WOFULState, n_items, n_positions, *prior, settings, until=self.until, beliefs=2)
+        return self.begin(WOFULState, (n_items, n_positions), 1.0, settings, beliefs=2, bounds=True)
 
 
 @decide.register(WOFULState)
 def _decide(state: WOFULState, context: Any, rng: Any, shown: Any) -> int:
-    scores, widths, radius = state.of_items[SCORE], state.of_items[WIDTH], state.settings[0]
-    for belief in range(2):
-        find_mean(state, belief)
-        score_items(state, context, state.mean[belief])
-        find_widths(state, belief, context)
-        for item in range(len(scores)):
-            scores[item] = scores[item] + radius * widths[item]
-            if belief == 0:
-                state.of_items[WEIGHT, item] = 1.0 / max(min(1.0, scores[item]), state.settings[1])
-    return show_best(state, context, rng, shown)
+    find_mean(state, 0)
+    find_mean(state, 1)
+    score_items(state, context, state.mean[1])
+    add_widths(state, 1, context, state.settings[0], math.inf)
+    slot = show_best(state, context, rng, shown)
+    for position in range(len(shown)):
+        bound = state.settings[0] * deviation_of(state, 0, context, shown[position])
+        for k in range(state.mean.shape[1]):
+            bound += state.kept[slot, position, k] * state.mean[0, k]
+        state.weights[slot, position] = 1.0 / max(min(1.0, bound), state.settings[1])
+    return slot

@@ -9,10 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import numpy as np
-
 from rankone.kernels.policy import decide
-from rankone.policies.engines.lists.layout import Until
 from rankone.policies.engines.regression import (
     REG_ASKED,
     FeaturePolicy,
@@ -21,7 +18,6 @@ from rankone.policies.engines.regression import (
     find_mean,
     score_items,
     show_best,
-    start_regression,
 )
 
 
@@ -36,6 +32,7 @@ class LinTSCascade(FeaturePolicy):
     Args:
         scale: the paper's lambda: 1 in its theorem, 0.01 in its experiments.
         until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
+        examination: how often each position is looked at, if that is known: all of the list then counts.
         features: how many features an item has; a study fills it in.
 
     >>> LinTSCascade().label
@@ -45,14 +42,10 @@ class LinTSCascade(FeaturePolicy):
     name = "lin-ts-cascade"
     use_when = "a reference: the linear Thompson sampler with a bound"
     scale: Annotated[float, "(0, inf)"] = 0.01
-    until: Until = "first"
-    features: Annotated[int | None, "[1, inf)"] = None
 
     def _begin(self, n_items: int, n_positions: int) -> LinTSCascadeState:
-        d = self.n_features()
-        scale = self.scale * 0.25 * math.sqrt(9.0 * d * n_positions)
-        prior = np.zeros(d), np.ones(d)
-        return start_regression(LinTSCascadeState, n_items, n_positions, *prior, [scale], until=self.until)
+        scale = self.scale * 0.25 * math.sqrt(9.0 * self.n_features() * n_positions)
+        return self.begin(LinTSCascadeState, (n_items, n_positions), 1.0, [scale])
 
 
 @decide.register(LinTSCascadeState)

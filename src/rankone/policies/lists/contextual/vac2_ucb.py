@@ -10,21 +10,16 @@ here it is 2, and V is at least `floor`, as an item whose upper end is 0 would c
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import numpy as np
-
 from rankone.kernels.policy import decide
-from rankone.policies.engines.lists.layout import Until
 from rankone.policies.engines.regression import (
     SCORE,
-    WEIGHT,
     WIDTH,
     FeaturePolicy,
     RegressionState,
+    add_widths,
     find_mean,
-    find_widths,
     score_items,
     show_best,
-    start_regression,
 )
 
 
@@ -40,6 +35,7 @@ class VAC2UCB(FeaturePolicy):
         radius: how many standard deviations the bounds lie from the mean.
         floor: the least variance of a click that observations are weighted by.
         until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
+        examination: how often each position is looked at, if that is known: all of the list then counts.
         features: how many features an item has; a study fills it in.
 
     >>> VAC2UCB(radius=1.0).label
@@ -50,26 +46,24 @@ class VAC2UCB(FeaturePolicy):
     use_when = "items with features, attraction linear in them: the least regret there; the same list for the same data"
     radius: Annotated[float, "(0, inf)"] = 2.0
     floor: Annotated[float, "(0, 0.25]"] = 0.01
-    until: Until = "first"
-    features: Annotated[int | None, "[1, inf)"] = None
 
     def _begin(self, n_items: int, n_positions: int) -> VAC2State:
-        prior = np.zeros(self.n_features()), np.ones(self.n_features())
-        settings = [self.radius, self.floor]
-        return start_regression(VAC2State, n_items, n_positions, *prior, settings, until=self.until)
+        return self.begin(VAC2State, (n_items, n_positions), 1.0, [self.radius, self.floor], bounds=True)
 
 
 @decide.register(VAC2State)
 def _decide(state: VAC2State, context: Any, rng: Any, shown: Any) -> int:
     find_mean(state, 0)
     score_items(state, context, state.mean[0])
-    find_widths(state, 0, context)
-    scores, widths, weights = state.of_items[SCORE], state.of_items[WIDTH], state.of_items[WEIGHT]
-    radius, floor = state.settings[0], state.settings[1]
+    add_widths(state, 0, context, state.settings[0], 1.0)
+    scores = state.of_items[SCORE]
     for item in range(len(scores)):
-        high = min(1.0, max(0.0, scores[item] + radius * widths[item]))
-        low = min(1.0, max(0.0, scores[item] - radius * widths[item]))
-        nearest = min(max(0.5, low), high)  # to one half: there p (1 - p) is largest
-        weights[item] = 1.0 / max(floor, nearest * (1.0 - nearest))
-        scores[item] = high
-    return show_best(state, context, rng, shown)
+        scores[item] = max(0.0, scores[item])
+    slot = show_best(state, context, rng, shown)
+    for position in range(len(shown)):
+        low = -state.settings[0] * state.of_items[WIDTH, shown[position]]
+        for k in range(state.mean.shape[1]):
+            low += state.kept[slot, position, k] * state.mean[0, k]
+        nearest = min(max(0.5, low), scores[shown[position]])  # to one half: there p (1 - p) is largest
+        state.weights[slot, position] = 1.0 / max(state.settings[1], nearest * (1.0 - nearest))
+    return slot

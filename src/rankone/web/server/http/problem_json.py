@@ -14,7 +14,7 @@ from rankone.errors import (
     StorageError,
     TooManyOpen,
     UnknownDecision,
-    sentence,
+    printed,
 )
 from rankone.live.storage.driver import DamagedDatabase
 from rankone.web.encoding import encode
@@ -51,7 +51,7 @@ class Problem(Exception):
     ) -> None:
         self.status, self.code, self.retry_after = status, code, retry_after
         self.expected, self.got, self.do = _cut(expected), _cut(got if isinstance(got, str) else repr(got)), _cut(do)
-        self.detail = sentence(self.expected, self.got, self.do)
+        self.detail = printed(self.expected, self.got, self.do)
         super().__init__(self.detail)
         self.headers = dict(headers or {})
         if retry_after is not None:
@@ -87,7 +87,7 @@ class Problem(Exception):
 def database_away() -> Problem:
     """Return that the database does not answer, and not which and where it is: the log says that."""
     do = "try again in a second; the log says more"
-    return Problem(503, "storage", "the database to answer", "an error, or silence", do, retry_after=1)
+    return Problem(503, "storage", "the database to answer", "an error, or no answer", do, retry_after=1)
 
 
 def _parts(error: Exception) -> tuple[str, Any, str]:

@@ -57,7 +57,7 @@ class Call:
 
     @property
     def token(self) -> str | None:
-        """The id of the token that let it in; None: none is needed."""
+        """The id of the token that let it in; None: no token is needed."""
         return self.caller.id or None
 
 

@@ -33,8 +33,8 @@ _HEADERS = {
 async def visit(call: Call) -> Response:
     """Ask for a visitor of a page, as the snippet does: the same visitor gets the same decision.
 
-    So it is until rows or columns change, outcomes are excluded or the experiment is stopped or resumed: then there is
-    something new to choose. What a page says of a visitor counts as far as it is declared; the rest is ignored.
+    This holds until levels change, outcomes are excluded or the experiment is stopped or resumed. Of what a page says
+    of a visitor only declared attributes count; the rest is ignored.
     """
     served, visitor, signer = await call.service.experiment(call.name), call.body.visitor, None
     said = None if call.body.segment is None else segment_in_line(call.body.segment)
@@ -46,7 +46,7 @@ async def visit(call: Call) -> Response:
 
 @operation("POST", f"{ONE}/beacon", "tell", body=BeaconBody, answers=OUTCOME, problems=(409,), simple=True)
 async def beacon(call: Call) -> Response:
-    """Tell that a decision was clicked, or that it was never shown (`void`), as a page does that is being left."""
+    """Tell that a decision was clicked, or that it was never shown (`"void": true`), from a page that is being left."""
     request = Void(call.body.id, call.token) if call.body.void else Tell(call.body.id, True, token=call.token)
     return await answer_tell(call, request)
 

@@ -29,7 +29,7 @@ async def tokens(call: Call) -> Response:
 
 @operation("POST", "/v1/tokens", "admin", body=NewToken, answers={201: NewTokenAnswer})
 async def make_token(call: Call) -> Response:
-    """Make a token, which ends no later and may do no more than that of the caller. The answer shows it this once."""
+    """Make a token, which ends no later and may do no more than the caller's token. It is shown only once."""
     wanted = call.body
     for scope in ("admin", *wanted.scopes):
         if not call.caller.may(scope, wanted.experiment):
