@@ -126,7 +126,7 @@ def goal_table(goal: GoalReport) -> list[str]:
     """Return the levels of a goal as lines of text."""
     rows = goal_columns(goal)
     capped = "" if goal.kind == "yes-no" else f", capped at {goal.cap:g}"
-    heads = {name: name for name in rows[0]}
+    heads = {name: name for name in (rows[0] if rows else ())}
     widths = {name: max(len(row[name]) for row in (heads, *rows)) for name in heads}
     left = ("factor", "level", "against the baseline")
     lines = [[f"{row[name]:{'<' if name in left else '>'}{widths[name]}}" for name in heads] for row in (heads, *rows)]
