@@ -21,8 +21,8 @@ CHANCES = ("chance", "propensity_score", "propensity", "pscore", "probability")
 OUTCOMES = ("clicked", "click", "reward", "outcome")
 ESTIMATED = "probabilities equal to shares of the log (a policy that neither changed nor looked at who asked)"
 ROUNDED = (
-    "Outcomes are amounts, rounded at random to a click or none: values are shares of the goal's cap, right on average, "
-    "and noisier than the amounts."
+    "Outcomes are amounts, rounded at random to a click or none: values are shares of the goal's cap, right on "
+    "average, and noisier than the amounts."
 )
 TIMES = ("asked_at", "timestamp")
 _FEW = 30  # decisions whose weights average more than 1 by chance alone
