@@ -159,7 +159,7 @@ def test_it_needs_nothing_but_the_standard_library(url):
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "'clicked' again, or nothing"
-    assert "Not enough data to say what leads: 1 of 2 visitors clicked." in done.stdout
+    assert "Not enough data yet: 1 of 2 visitors clicked." in done.stdout
 
 
 def drive(experiment):
