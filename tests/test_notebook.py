@@ -172,7 +172,7 @@ except ImportError:
 
 
 def test_a_table_that_is_not_there_is_refused() -> None:
-    with pytest.raises(InputError, match="expected a table of Study: summary, table - got runs"):
+    with pytest.raises(InputError, match="a table of Study: summary, table"):
         study().to_pandas("runs")
 
 

@@ -58,9 +58,9 @@ BANNED = {
 }
 
 #: Files and folders, below src/rankone, whose strings were rewritten.
-READ = ["analysis/wording.py", "wording", "live", "web", "client", "errors.py"]
-READ += [f"cli/{name}" for name in ("live", "service", "__init__.py", "_experiments.py", "_tables.py", "_commands.py")]
-HELP = ("cli/live", "cli/service", "web/server/routes")  # where docstrings of functions are read by people, too
+READ = ["wording", "notebook.py", "live", "web", "client", "errors.py"]
+READ += ["analysis", "clicks", "simulation", "problems", "policies", "charts", "pages", "paper", "cli"]
+HELP = ("cli/data", "cli/live", "cli/service", "cli/study", "web/server/routes")  # docstrings of functions are help
 
 
 def files() -> list[Path]:

@@ -1,7 +1,6 @@
 """What results look like in a notebook: a sentence and tables, as text, as HTML and as pandas, by one piece of code.
 
-Plain Python: whoever is below charts and frames, the client's report included, may be shown with it. A table is a
-mapping of columns, or a frame of Polars.
+Plain Python, so that the client's report can use it. A table is a mapping of columns, or a frame of Polars.
 """
 
 import re
@@ -13,6 +12,7 @@ from rankone.errors import InputError
 
 _LATEX = re.compile(r"[&%$#_{}]")  # characters that LaTeX reads as its own
 _MOST_ROWS = 30  # of a table that is shown; `to_pandas` has them all
+MORE = "Assumptions and method: --details, in Python .details"
 _CELL = "padding:.15em .7em;text-align:{}"
 
 
@@ -78,6 +78,56 @@ class Shown:
             names = ", ".join(tables) or "none"
             raise InputError(f"a table of {type(self).__name__}: {names}", table, "leave it out for the first")
         return tables[next(iter(tables)) if table is None else table]
+
+
+class Answer(Shown):
+    """A result in three depths: `headline` (at most 25 words), what is printed with its table, and `details`.
+
+    A subclass has `headline` and `details`, and may have `assumes` and `_notes`.
+    """
+
+    @property
+    def headline(self) -> str:
+        """The answer in at most 25 words."""
+        return ""
+
+    @property
+    def assumes(self) -> str:
+        """What the answer rests on, in one line."""
+        return ""
+
+    @property
+    def details(self) -> str:
+        """Assumptions and method."""
+        return ""
+
+    def _notes(self) -> list[str]:
+        """Warnings and advice, below the headline."""
+        return []
+
+    @property
+    def brief(self) -> str:
+        """The headline and what it assumes."""
+        return "\n".join(filter(None, [self.headline, self.assumes]))
+
+    def _sentence(self) -> str:
+        return "\n".join([self.brief, *self._notes()])
+
+    def __repr__(self) -> str:
+        return "\n".join([super().__repr__(), *([MORE] if self.details else [])])
+
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() + folded(self.details)
+
+    def depths(self) -> dict[str, Any]:
+        """Return the texts for JSON."""
+        return {"headline": self.headline, "assumes": self.assumes, "details": self.details.splitlines()}
+
+
+def folded(details: str) -> str:
+    """Return details as HTML that opens with a click."""
+    said = "<br>".join(map(escape, details.splitlines()))
+    return f"<details><summary>Assumptions and method</summary><p>{said}</p></details>" * bool(said)
 
 
 def columns_of(table: Any) -> Mapping[str, list[Any]]:

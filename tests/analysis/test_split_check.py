@@ -90,16 +90,16 @@ def test_tail_of_the_chi_square_distribution(value, freedom, tail):
 def test_one_level_has_nothing_to_be_compared_with():
     answer = rankone.analyse(arms(12_000))
     text = str(answer)
-    assert answer.headline == "Only one combination was counted: 'arm 0', 5% clicked."
+    assert answer.headline == "Nothing to compare: only 'arm 0' was shown, 5% clicked."
     assert "Best" not in text
-    assert "Next: show some visitors another Variant" in text
+    assert "Next: show another Variant to some visitors" in text
     assert not answer.decided
 
 
 def test_rates_are_percentages():
     shown = np.full((2, 2), 4_000_000_000)
     check = rankone.check_rank1((shown, np.array([[38, 40], [42, 40]]) * 1_000_000), simulations=49)
-    assert "most of all 'row 1' with 'col 1': 0.95% observed, 0.975% expected" in check.sentence
+    assert "most of all 'row 1' with 'col 1': 0.95% observed, 0.975% expected" in check.headline
 
 
 def ramp(*shares, total=10_000):

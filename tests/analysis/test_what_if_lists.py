@@ -181,13 +181,13 @@ def test_rows_may_be_in_any_order_and_lists_that_are_not_whole_are_left_out(tmp_
     broken = pl.concat([shuffled, log.head(1).with_columns(list=pl.lit(-1, pl.Int64))])
     less = rankone.evaluate_lists(broken, ["a", "b"])
     assert (less.lists, less.left_out) == (1_000, 1)
-    assert "1 list left out" in repr(less)
+    assert "1 list left out" in less.details
     log.write_csv(tmp_path / "lists.csv")
     words = ["what-if", str(tmp_path / "lists.csv"), "--list", "a,b"]
     told = CliRunner().invoke(build_app(), [*words, "--json"], catch_exceptions=False).stdout
     read = {each["estimator"]: each["value"] for each in json.loads(told)["estimates"]}
     assert read == pytest.approx(values(found))
-    assert "Target: a, b." in CliRunner().invoke(build_app(), words, catch_exceptions=False).stdout
+    assert "a, b would have earned 0." in CliRunner().invoke(build_app(), words, catch_exceptions=False).stdout
 
 
 def test_probabilities_of_items_given_those_above_and_of_uniform_lists():
@@ -196,7 +196,7 @@ def test_probabilities_of_items_given_those_above_and_of_uniform_lists():
     bare = log.drop("beginning_chance", "position_chance")
     said = rankone.evaluate(bare, ["a", "b"], uniform=True)
     assert values(said) == pytest.approx(whole)
-    assert "taken for uniform" in repr(said)
+    assert "lists drawn evenly from the items" in repr(said)
     above = bare.with_columns(chance=pl.when(position=1).then(1 / 4).otherwise(1 / 3))
     given = values(rankone.evaluate(above, ["a", "b"]))
     assert given == pytest.approx({name: each for name, each in whole.items() if "iips" not in name})
@@ -211,7 +211,7 @@ def test_probabilities_of_lists_may_be_their_shares_of_the_log_and_are_called_so
     for name in ("sips", "rips", "cascade-dr"):
         row = found.table.row(by_predicate=pl.col("estimator") == name, named=True)
         assert abs(row["value"] - truth) < 4.0 * row["se"]
-    assert "estimated as shares of the log" in repr(found)
+    assert "probabilities equal to shares of the log" in repr(found)
 
 
 def test_a_log_that_cannot_say_says_so():
@@ -224,7 +224,7 @@ def test_a_log_that_cannot_say_says_so():
     target = pl.DataFrame(rows, schema=["list", "position", "item", "probability"], orient="row")
     part = rankone.evaluate_lists(drawn(8, by_cascade, LOGGER, 2_000), target)
     assert part.unsupported == {"sips": 0.25, "rips": 0.125, "iips": 0.125}
-    assert "the log never shows 25% of its lists, 12% of its beginnings of lists" in repr(part)
+    assert "Never shown of the target: 25% of its lists, 12% of its beginnings of lists" in repr(part)
     assert values(part)["dm"] is None
     assert values(part)["sips"] is not None
 
@@ -288,11 +288,11 @@ def test_positions_of_a_target_may_begin_at_0():
 
 def test_probabilities_that_cannot_answer_are_named():
     log = drawn(9, by_cascade, LOGGER, 300)
-    with pytest.raises(InputError, match="only those of whole lists, which are longer"):
+    with pytest.raises(InputError, match="only probabilities of whole lists, which are longer"):
         rankone.evaluate_lists(log.with_columns(whole=pl.lit(0.1)), ["a"], chance={"list": "whole"})
     with pytest.raises(InputError, match="one probability for each whole list - got several within a list in 'chance'"):
         rankone.evaluate_lists(log.with_columns(chance=0.5 / pl.col("position")), ["a", "b"], chance={"list": "chance"})
-    with pytest.raises(InputError, match="only those of items at their positions"):
+    with pytest.raises(InputError, match="only probabilities of items at their positions"):
         rankone.evaluate_lists(log, ["a", "b"], chance={"position": "position_chance"}, of="any")
 
 

@@ -27,7 +27,7 @@ def counts(tmp_path):
 def test_a_file_of_counts(counts, tmp_path):
     text = run(counts, "--chart", tmp_path / "rank1.png", "--simulations", 99)
     assert "seem to interact (p = 0.01)" in text
-    assert "farthest from rank 1" in text
+    assert "Pairs farthest from what no interaction would give" in text
     assert (tmp_path / "rank1.png").stat().st_size > 5_000
 
 
@@ -49,14 +49,16 @@ def test_a_log_query_by_query(tmp_path):
 def test_a_live_experiment(tmp_path):
     with rankone.Experiment("page", rows=2, cols=2, db=tmp_path / "page.db") as page:
         page.tell_many([(one.id, True) for one in page.ask(40)])
-    assert "played again" in run(tmp_path / "page.db", "page", "--simulations", 20)
+    text = run(tmp_path / "page.db", "page", "--simulations", 20, "--details")
+    assert "played again" in text
+    assert "Assumes: click rates that did not change during the experiment" in text
 
 
 def test_a_live_experiment_of_three_factors(tmp_path):
     factors = {"headline": ["A", "B"], "image": ["1", "2"], "button": ["buy", "try"]}
     with rankone.Experiment("page", factors=factors, policy="test-dice", seed=1, db=tmp_path / "page.db") as page:
         page.tell_many([(one, one.levels["headline"] == "A") for one in page.ask(200)])
-    text = run(tmp_path / "page.db", "page", "--simulations", 20)
+    text = run(tmp_path / "page.db", "page", "--simulations", 20, "--details")
     assert "headline and image (p = " in text
     assert "of clicks" in text
 
@@ -108,12 +110,12 @@ def test_a_dispersion_is_used_and_said(tmp_path, counts):
     plain, wide = (json.loads(run(counts, "--simulations", 20, "--json", *more)) for more in ((), ("--dispersion", 4)))
     assert wide["checks"][0]["statistic"] == pytest.approx(plain["checks"][0]["statistic"] / 4)
     assert wide["checks"][0]["dispersion"]["origin"] == "given"
-    assert "Real traffic is often noisier than this assumes" in run(counts, "--simulations", 20)
+    assert "Real traffic is often noisier than this assumes" in run(counts, "--simulations", 20, "--details")
     assert "p <=" not in run(counts, "--simulations", 20, "--dispersion", 4), "that one has no remedy"
     repeats = tmp_path / "days.csv"
     days = [f"{row},{col},500,{clicks + 40 * (day % 2)}" for day in range(3) for row, col, clicks in PAIRS]
     repeats.write_text("\n".join(["headline,image,shown,clicked", *days]))
-    text = run(repeats, "--simulations", 20)
+    text = run(repeats, "--simulations", 20, "--details")
     assert "estimated from repeated rows, 8 degrees of freedom" in text
 
 
@@ -123,7 +125,7 @@ PAIRS = [("A", "x", 200), ("A", "y", 100), ("B", "x", 100), ("B", "y", 50)]
 def test_what_a_table_lacks_is_said_in_options(tmp_path):
     table = tmp_path / "ab.csv"
     table.write_text("headline,image,button,shown,clicked\nA,1,r,9,3\nA,2,r,9,3\nB,1,b,9,4\nB,2,r,9,4\nA,1,b,3,1\n")
-    assert "No sign of interaction between two factors" in run(table, "--simulations", 20), "of three"
+    assert "No sign of interaction in any of 2 pairs of factors" in run(table, "--simulations", 20), "of three"
     table.write_text("headline,image,comment\nA,1,good\nB,2,bad\n")
     with pytest.raises(InputError, match=r"No column holds clicks: there are headline, image, comment\. .*--clicked"):
         run(table)

@@ -6,6 +6,7 @@ from typer.testing import CliRunner
 
 from rankone.cli import build_app
 from rankone.cli._commands import COMMANDS
+from tests.test_words import faults
 
 APP = build_app()
 
@@ -29,6 +30,14 @@ def test_says_what_it_does_in_a_sentence(command):
     words, found = command
     first = (found.help or "").strip().partition("\n\n")[0]
     assert first.endswith((".", "?")), f"the docstring of `rankone {' '.join(words)}` begins with one whole sentence"
+    assert len(first.split()) <= 25, "and a short one"
+
+
+def test_help_has_no_words_that_readers_stumble_over(command):
+    _, found = command
+    texts = [found.help or "", *(getattr(entry, "help", None) or "" for entry in found.params)]
+    live = found.callback.__module__.startswith(("rankone.cli.live", "rankone.cli.service"))
+    assert live or not [fault for text in texts for fault in faults(text)]
 
 
 def test_every_option_and_argument_is_explained(command):

@@ -62,7 +62,7 @@ def test_a_narrow_window_does_without_what_matters_least(window, capsys):
     for figure in ("rank1elim-kl:c=0", "1,234,567", "3,456"):
         assert figure in text
     assert ("3,839,123" in text) == (window == 200)
-    assert ("Not shown in so narrow a window: steps/s" in " ".join(text.split())) == (window < 200)
+    assert ("Not shown, the window is too narrow: steps/s" in " ".join(text.split())) == (window < 200)
     if window == 80:
         assert "1,299,999" in text  # no more is left out than has to be
 

@@ -64,7 +64,7 @@ def test_a_total_of_visitors_who_came_twice_is_left_out_too(tmp_path):
 def test_names_that_look_like_totals_or_dates_and_are_none(tmp_path):
     brands = read(tmp_path, "Brand,Visitors,Clicks\nTotal,5000,250\nShell,5100,300\nAral,4900,280\n")
     assert brands.levels == (("Total", "Shell", "Aral"),), "a total is not less than a part"
-    assert "Taken as a level, as it is not the sum of the other rows: row 1 ('Total')" in brands.notes[0]
+    assert "Counted as a level, because it is not the sum of the other rows: row 1 ('Total')" in brands.notes[0]
     text = 'Subject line,Sent,Opens\n"Total clearance",5000,900\nAll you need,5010,950\nSet 1,5100,930\nMarket 2,5000,900\n'
     assert read(tmp_path, text).sizes == (4,)
     assert read(tmp_path, text).notes == ()

@@ -129,7 +129,7 @@ def test_sums_are_no_levels():
     assert counts.notes == ("Left out because they are sums of other rows: row 5 ('A'), row 6 ('Total'), row 7.",)
     real = as_factor_counts(pl.DataFrame([*rows, ("All", "1", 50, 3)], names, orient="row"))
     assert real.levels[0] == ("A", "B", "All")
-    assert "Taken as a level, as it is not the sum" in real.notes[0]
+    assert "Counted as a level, because it is not the sum" in real.notes[0]
 
 
 PLAIN = "headline,image,shown,clicked\nA,1,12100,5\nA,2,950,6\nB,1,13000,7\nB,2,14000,8\n"

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import rankone
-from rankone.analysis.interactions import PLAYED_AGAIN, _schedule, check_experiment, played_again
+from rankone.analysis.interactions import _schedule, check_experiment, played_again
+from rankone.clicks.rank1_test.report import PLAYED_AGAIN
 from rankone.clicks.rank1_test.two_factors import FIXED
 from rankone.errors import InputError
 from rankone.live.fold.journal_reading import begin, each_stretch

@@ -106,7 +106,7 @@ def test_names_files_and_segments(tmp_path):
     [
         ("0,a,x,nan", "a probability from 0 to 1 in"),
         ("0,a,x,1.5", "a probability from 0 to 1 in"),
-        ("0,a,x,0.3\n500,a,x,0.1\n100,a,x,0.2", "a decision that is not before that of the line above"),
+        ("0,a,x,0.3\n500,a,x,0.1\n100,a,x,0.2", "a decision that is not before the line above"),
         ("0,a,x,0.3\n²,a,x,0.1", "a decision as a whole number from 0 on in line 3"),
         ("0,a,x,0.3\n9999999999999999999,a,x,0.1", "the decision at which a period begins .* at most"),
         ("0,a,x,0.3,0.4", "4 values in line 2"),

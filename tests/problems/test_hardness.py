@@ -76,7 +76,7 @@ def test_where_there_is_no_theory_it_says_so() -> None:
     values = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert values["lower_bound"] is values["characteristic_time"] is None
     assert [row["rate"] for row in values["levels"]] == pytest.approx([0.72, 0.48, 0.72, None])
-    assert "no lower bound is known" in str(found)
+    assert "No lower bound is known" in found.headline
     assert values["most_regret"] == pytest.approx(2_000_000 * (0.72 - 0.48))
     assert as_problem("needle:100x100x100x100").worst_mean() == pytest.approx(0.25**4)
 

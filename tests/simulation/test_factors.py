@@ -81,7 +81,7 @@ def test_an_arena_of_factors(tmp_path):
     assert "--factors" in page
     assert (tmp_path / "arena.png").exists()
     for more, said in (
-        ({"lists": True}, "expected one arena, such as that of lists or of factors - got lists, factors"),
+        ({"lists": True}, "expected one arena, such as the arena of lists or of factors - got lists, factors"),
         ({"policies": "ucb1-elim"}, "expected a policy that plays combinations, as the arena asks for"),
         ({"problems": "trap-6"}, "expected problem of the arena as one of .* - got trap-6"),
     ):

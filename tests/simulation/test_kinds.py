@@ -163,7 +163,7 @@ def test_a_policy_that_looks_at_the_context_is_refused_where_there_is_none(tmp_p
     """Compiled, it would read beyond an empty array, and choose by whatever stands there."""
     meetings = {
         "the problem needle:2x2": lambda: rankone.simulate("needle:2x2", "test-segments", horizon=10, workers=1),
-        "whoever asks the agent": lambda: rankone.as_policy("test-segments").agent(2, 2),
+        "the caller of ask": lambda: rankone.as_policy("test-segments").agent(2, 2),
         "a live experiment": lambda: rankone.Experiment(
             "none", rows=["a"], cols=["b"], policy="test-segments", db=tmp_path / "none.db"
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -61,10 +62,10 @@ def test_a_plan_of_three_factors_is_right_too() -> None:
     assert classic.late == pytest.approx(equal_split_visitors(there, 0.9), rel=0.05)
     assert classic.lost == pytest.approx(equal_split_visitors(there, 0.5) * there.loss_at_random(), rel=0.05)
     assert found.factors == {"headline": 2, "image": 3, "button": 2}
-    assert found.meaning.startswith("2 x 3 x 2 = 12 combinations: the best is clicked 8%")
-    assert found.meaning.endswith("and so on down to 1.95%.")
-    assert "by main effects: the best level of each factor against the others" in repr(found)
-    assert "a product of one number per level" in repr(found)
+    assert found.meaning.startswith("2 x 3 x 2 = 12 combinations: the best clicked 8%")
+    assert found.meaning.endswith("the worst 1.95%.")
+    assert "two-proportion tests of each factor's best level against the others" in found.details
+    assert "effects that multiply" in repr(found)
 
 
 def test_two_factors_are_rows_and_columns() -> None:
@@ -83,11 +84,9 @@ def test_smaller_lifts_take_longer_and_a_margin_helps() -> None:
 
 def test_what_cannot_be_is_answered_by_what_can() -> None:
     (advice,) = plan(rows=4, cols=5, rate=0.03, lift=0.01, visitors_a_day=5_000, goal="decide").advice
-    assert advice.startswith(
-        "A verdict would never come: without a margin, differences below 3% are hardly looked for."
-    )
+    assert advice.startswith("Without a margin, a lift below 3% is hardly found.")
     assert "a lift of" in advice
-    assert "with margin=" in advice
+    assert "(margin=" in advice
     (advice,) = plan(rows=2, cols=2, rate=0.001, lift=0.05, visitors_a_day=1, goal="decide").advice
     assert advice.endswith("use the goal 'earn', which needs none.")
     assert plan(rows=2, cols=2, rate=0.2, lift=0.5, visitors_a_day=1_000, goal="decide").advice == ()
@@ -126,7 +125,7 @@ def test_an_equal_split_has_the_margin_too() -> None:
     assert named.mean() == pytest.approx(0.5, abs=3 * math.sqrt(0.25 / runs) + 0.01)
     found = plan(rows=2, cols=2, rate=0.2, lift=0.5, goal="decide", margin=0.1)
     assert found.spans[-1].median < plan(rows=2, cols=2, rate=0.2, lift=0.5, goal="decide").spans[-1].median
-    assert "Equal split: judged once, for the same margin," in str(found)
+    assert "Equal split: judged once (margin 10%)," in found.details
 
 
 def test_an_equal_split_is_no_straw_man() -> None:
@@ -139,7 +138,10 @@ def test_an_equal_split_is_no_straw_man() -> None:
 
 def test_a_plan_shows_itself() -> None:
     found = plan(rows=2, cols=2, rate=0.2, lift=0.5, visitors_a_day=1_000, goal="both")
-    assert "half of such experiments have a verdict within" in repr(found)
+    assert re.fullmatch(r"About [\d,]+ visitors \(.*\) for a winner; nine in ten finish by .*\.", found.headline)
+    assert len(found.headline.split()) <= 25
+    assert found.brief.splitlines() == [found.headline, found.assumes]
+    assert found.assumes.startswith("Assumes: 2 x 2 pairs: the best clicked 30%")
     assert "equal split" in repr(found)
     assert found.to_dict()["spans"][0]["way"] == "both"
     assert found.chart().altair.to_dict()["hconcat"]

@@ -316,7 +316,7 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
 def test_a_study_shows_what_people_look_for():
     study = rankone.simulate("needle:2x2", ["ucb1", "uts"], horizon=2_000, runs=3, workers=1)
     for text in (repr(study), study._repr_html_()):
-        assert "Regret after 2,000 decisions, seed 0:" in text
+        assert "Clicks lost (regret) after 2,000 decisions, seed 0:" in text
         for row in study.summary().iter_rows(named=True):
             assert row["policy"] in text
             assert cell_text(row["regret_mean"]) in text

@@ -20,7 +20,7 @@ from rankone.analysis.product.day_effects import fit_days
 from rankone.clicks.counts.dispersion import BINOMIAL, given_dispersion
 from rankone.clicks.counts.factor_counts import FactorCounts, counts_of_arrays
 from rankone.clicks.rank1_test.check import SIMULATIONS, check_factors
-from rankone.clicks.rank1_test.report import Rank1Report
+from rankone.clicks.rank1_test.report import PLAYED_AGAIN, Rank1Report
 from rankone.clicks.rank1_test.two_factors import CheckProgress, Redraw, check_two
 from rankone.live.database import Database
 from rankone.live.fold.journal_reading import begin, each_stretch
@@ -34,7 +34,6 @@ from rankone.policies.advance import LEARN, NOTHING
 from rankone.policies.scheduled_play import Schedule, replay_schedule
 from rankone.specs import number_in, whole_number
 
-PLAYED_AGAIN = "the experiment played again by its policy in a rank-1 world"
 _SIMULATIONS = 199
 
 

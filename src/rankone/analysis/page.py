@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankone.analysis import wording
-from rankone.notebook import html_table
+from rankone.notebook import folded, html_table
 from rankone.pages.report import report_html
 from rankone.pages.report_sections import Part
 from rankone.simulation.store import made_with
@@ -85,9 +85,8 @@ def _counts_file(result: Analysis) -> str:
 
 def notebook_html(result: Analysis) -> str:
     """Return the answer as a notebook shows it."""
-    parts = (wording.BEFORE, wording.AFTER, wording.DETAILS)
-    head, after, details = ("<br>".join(map(escape, wording.sentences(result, *part))) for part in parts)
-    folded = f"<details><summary>Assumptions and method</summary><p>{details}</p></details>"
+    parts = (wording.BEFORE, wording.AFTER)
+    head, after = ("<br>".join(map(escape, wording.sentences(result, *part))) for part in parts)
     first = "".join(f"<p>{escape(sentence)}</p>" for sentence in wording.sentences(result, "mismatch"))
     first += f"<p><b>{escape(result.headline)}</b></p><p>{head}</p>"
-    return f"{first}{html_table(wording.main_table(result))}<p>{after}</p>{folded}"
+    return f"{first}{html_table(wording.main_table(result))}<p>{after}</p>{folded(result.details)}"

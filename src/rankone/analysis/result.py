@@ -17,7 +17,7 @@ from rankone.clicks.counts.dispersion import Dispersion
 from rankone.clicks.counts.factor_counts import FactorCounts
 from rankone.clicks.rank1_test.report import Rank1Report
 from rankone.errors import InputError
-from rankone.notebook import Shown
+from rankone.notebook import Answer
 from rankone.wording.numbers import percent
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class RawWinner(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Analysis(Shown):
+class Analysis(Answer):
     """What counts say: see `rankone.analyse`.
 
     `print(analysis)` is a page of text; `to_dict`, `chart`, `heatmap` and `save` are the rest of the answer.
@@ -105,11 +105,6 @@ class Analysis(Shown):
         return wording.assumes(self)
 
     @property
-    def brief(self) -> str:
-        """The headline and what it assumes."""
-        return f"{self.headline}\n{self.assumes}"
-
-    @property
     def details(self) -> str:
         """Intervals, tests, conditions, and how the table was read."""
         return wording.details(self)
@@ -126,9 +121,7 @@ class Analysis(Shown):
         """Return plain values."""
         counts = self.counts
         return {
-            "headline": self.headline,
-            "assumes": self.assumes,
-            "details": self.details.splitlines(),
+            **self.depths(),
             "best": {"levels": self.best, **_interval(self.rate)},
             "decided": self.decided,
             "best_was_shown": self.best_was_shown,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankone.notebook import text_table
+from rankone.notebook import MORE, text_table
 from rankone.simulation import recommend
 from rankone.specs import amount
 from rankone.wording.combinations import brief_combination, combination_text
@@ -33,7 +33,6 @@ WARNING = ("mismatch", "adaptive", "few data")
 BEFORE, AFTER = ("assumed", "adaptive", "few data", "certainty", "control"), ("winner", "next", "notes")
 REMARKS = ("assumed", "certainty", "control", *AFTER)
 DETAILS = ("rate", "rank1", "conditions")
-_MORE = "Assumptions and method: --details, in Python .details"
 
 
 def sentences(result: Analysis, *parts: str) -> list[str]:
@@ -60,7 +59,7 @@ def page(result: Analysis) -> str:
     """Return the answer as a page of text: headline, assumptions, table and what to do; the rest is in `details`."""
     head, after = sentences(result, *BEFORE), sentences(result, *AFTER)
     first = [*sentences(result, "mismatch"), headline(result)]
-    return "\n".join([*first, *head, *text_table(main_table(result)), "", *after, _MORE])
+    return "\n".join([*first, *head, *text_table(main_table(result)), "", *after, MORE])
 
 
 def details(result: Analysis) -> str:

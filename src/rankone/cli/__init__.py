@@ -24,7 +24,7 @@ def build_app() -> typer.Typer:
     app = typer.Typer(
         name="rankone",
         cls=PlainGroup,
-        help="Find the best pair, or combination of more parts, from clicks when a click needs every part to be good.",
+        help="Find the best combination of headline, image, ... from clicks.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )

@@ -71,8 +71,8 @@ def model_option(default: Any, help: str) -> Any:
 
 _FACTOR_HELP = "Column of a factor, such as headline; repeatable. Default: recognised automatically."
 _SLICE_HELP = "Column of days or weeks: rates are compared within them. Default: day, date, week, ..."
-_ALL_ROWS_HELP = "Count every row but true sums, also those without a level, such as '(not set)'."
-_DISPERSION_HELP = "How much more clicks scatter than binomially, such as 1.9. Default: from repeated rows, or 1."
+_ALL_ROWS_HELP = "Count every row except true sums, also rows without a level, such as '(not set)'."
+_DISPERSION_HELP = "How much noisier clicks are than chance alone, such as 1.9. Default: from repeated rows, or 1."
 # What a table of factors holds; recognised automatically where nobody says.
 TABLE: Options = {
     "factor": (list[str] | None, typer.Option(None, "--factor", help=_FACTOR_HELP)),
@@ -83,6 +83,12 @@ TABLE: Options = {
     "dispersion": (float | None, typer.Option(None, help=_DISPERSION_HELP)),
 }
 JSON = typer.Option(False, "--json", help="Print JSON and nothing else.")
+# How much of an answer is printed.
+DEPTHS: Options = {
+    "brief": (bool, typer.Option(False, "--brief", help="Print the headline and what it assumes, nothing else.")),
+    "details": (bool, typer.Option(False, "--details", help="Print assumptions and method too.")),
+    "as_json": (bool, JSON),
+}
 SEED = typer.Option(0, help="Seed of the random numbers.")
 CONFIDENCE = typer.Option(0.95, help="Confidence of the intervals.")
 WORKERS = typer.Option(None, help="Number of processes; default: one per core, once a study takes more than a second.")

@@ -31,6 +31,16 @@ def print_json(content: Any) -> None:
     print(json.dumps(content, indent=1))
 
 
+def show_answer(answer: Any, brief: bool, details: bool, as_json: bool) -> None:
+    """Print an answer in the depth that was asked for."""
+    if as_json:
+        print_json(answer.to_dict())
+        return
+    print(answer.brief if brief else answer)
+    if details and answer.details:
+        print(f"\n{answer.details}")
+
+
 def show_facts(facts: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     """Print facts, each a dictionary with the same keys, as JSON or as a table."""
     import polars as pl
@@ -103,7 +113,7 @@ def show_table(
     for number, part in enumerate(_parts(kept, room)):
         _print(part, title if number == 0 else None, room)
     if left_out:
-        console.print(f"Not shown in so narrow a window: {', '.join(left_out)}.", markup=False, highlight=False)
+        console.print(f"Not shown, the window is too narrow: {', '.join(left_out)}.", markup=False, highlight=False)
 
 
 def _needed(widths: Sequence[int]) -> int:

@@ -140,9 +140,9 @@ def arena_part(directory: Path) -> Part:
     about, arena = read_about(directory, "arena"), Arena.load(directory)
     scores = arena.scores()
     best = scores.row(0, named=True)
-    against = f"{best['against_mean']:.2f} times that of {arena.against} (geometric mean), at worst "
+    against = f"{best['against_mean']:.2f} times the regret of {arena.against} (geometric mean), at worst "
     against += f"{best['against_worst']:.2f} times, on {best['worst_problem']}"
-    unit = f"that of {arena.against}" if arena.of_lists else "the lower bound"
+    unit = f"the regret of {arena.against}" if arena.of_lists else "the lower bound"
     return Part(
         title=f"Arena: {_meeting(scores.height, arena.table['problem'].n_unique())}",
         sentence=f"Over all problems {best['policy']} has the least regret"

@@ -176,7 +176,7 @@ def _lemma_2_claim(events: pl.DataFrame, c: float) -> Claim:
     return Claim(
         "Lemma 2: intervals miss at most at the stated rate",
         AS_PRINTED if c else "c = 0 (the proof needs c = 3)",
-        f"{events['misses'].sum()} misses in {events['stages'].sum():,} stages (chance of so many: {min(chances):.2g})",
+        f"{events['misses'].sum()} misses in {events['stages'].sum():,} stages (chance: {min(chances):.2g})",
         min(chances) > 0.01 / len(chances),
     )
 

@@ -78,7 +78,7 @@ class Agent(Shown):
             raise InputError("a policy that can leave combinations out", self.policy.label, "choose 'uts'")
         rules = {"forbidden": forbidden} if len(forbidden) else {}
         self.state = self.policy.start(*self.shape, **rules)
-        self.policy.check_context(n_context, "whoever asks the agent")
+        self.policy.check_context(n_context, "the caller of ask")
         self.seed = as_seed(seed)
         self.rng = generator(self.seed, "agent", self.policy.label)
         self._asked = 0

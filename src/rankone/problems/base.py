@@ -37,7 +37,7 @@ class Problem:
             _KINDS.add(cls.kind, cls)
         elif "start" in cls.__dict__ and hasattr(cls, "kind"):
             expected, do = f"a kind of its own of {cls.__name__}, whose world is another", "state it: kind = 'my-kind'"
-            raise InputError(expected, f"that of its base, '{cls.kind}'", do)
+            raise InputError(expected, f"only its base has one: '{cls.kind}'", do)
 
     @property
     def shape(self) -> Shape:

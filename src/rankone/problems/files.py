@@ -222,7 +222,7 @@ def _drifting(table: csv.DictReader[str], path: Path) -> Drifting | Means:
         if not (decision.isascii() and decision.isdigit()):
             raise InputError(f"a decision as a whole number from 0 on {where}", f"'{decision}'", "try 5000")
         if segments and int(decision) < max(segments):
-            expected = f"a decision that is not before that of the line above, {where}"
+            expected = f"a decision that is not before the line above, {where}"
             raise InputError(expected, f"'{decision}'", "sort the lines by decision")
         if not row or not col:
             raise InputError(f"a name of the row and of the column {where}", f"'{row}' and '{col}'", "fill it in")

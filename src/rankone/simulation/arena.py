@@ -226,7 +226,7 @@ def arena(
     wishes = {"lists": lists, "factors": factors, "drifting": drifting, "features": features, "visitors": visitors}
     chosen = [name for name, wanted in wishes.items() if wanted]
     if len(chosen) > 1:
-        raise InputError("one arena, such as that of lists or of factors", ", ".join(chosen), "choose one of them")
+        raise InputError("one arena, such as the arena of lists or of factors", ", ".join(chosen), "choose one of them")
     field = _FIELDS[chosen[0] if chosen else "pairs"]
     against = as_policy(field.reference if against is None else against).label
     if problems is not None:

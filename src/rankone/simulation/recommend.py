@@ -154,9 +154,9 @@ def _for_changes(rank1: bool | None, stages_only: bool, horizon: int | None) -> 
     if stages_only:
         raise InputError("changes or stages_only", "both", "leave one out: a fixed plan cannot follow a change")
     if rank1 is not False:
-        why = "notices when another pair becomes the best and starts anew; no policy here has a bound"
+        why = "notices when another pair becomes the best, and starts again; no policy here has a bound"
         return _advice("glr-uts", why)
-    why = "needs no structure; starts anew when it notices that the rate of a pair has changed, be it with all others"
+    why = "needs no structure; starts again when the click rate of a pair changes"
     return _horizon_filled("glr-kl-ucb", why, horizon)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -83,11 +84,30 @@ class Study(Shown):
         how = {"seed": about["seed"], "wanted": wanted, "paired": about.get("paired", False)}
         return cls(problems, about["policies"], steps, runs, late, **how)
 
+    @property
+    def headline(self) -> str:
+        """Which policy lost the fewest clicks, in at most 25 words."""
+        table = self.summary()
+        regret = table.group_by("policy", maintain_order=True).agg(pl.col("regret_mean").log().mean())
+        if table.is_empty() or regret.height < 2:
+            return ""
+        names = regret.sort("regret_mean")["policy"].to_list()
+        if len(self.problems) > 1:
+            wins = table.filter(pl.col("regret_mean") == pl.col("regret_mean").min().over("problem"))["policy"]
+            won = int((wins == names[0]).sum())
+            return f"{names[0]} lost the fewest clicks on average, and on {won} of {len(self.problems)} problems."
+        first, second = (table.row(by_predicate=pl.col("policy") == name, named=True) for name in names[:2])
+        apart = second["regret_mean"] - first["regret_mean"]
+        sure = apart > 2.0 * math.hypot(first["regret_se"] or math.inf, second["regret_se"] or math.inf)
+        fewer = f"{first['regret_mean']:,.0f}, {second['policy']} {second['regret_mean']:,.0f}"
+        return f"{names[0]} lost the fewest clicks: {fewer}{'' if sure else ' (too close to call)'}."
+
     def _sentence(self) -> str:
         when = "" if self.feedback.is_immediate else f", feedback {self.feedback}"
         seed = "" if self.seed is None else f", seed {self.seed}"
         part = f" ({len(self.runs):,} of {self.wanted:,} runs are finished)" if self.is_partial else ""
-        return f"Regret after {amount(self.horizon, 'decision')}{when}{seed}{part}:"
+        after = f"Clicks lost (regret) after {amount(self.horizon, 'decision')}{when}{seed}{part}:"
+        return "\n".join(filter(None, [self.headline, after]))
 
     def _tables(self) -> dict[str, pl.DataFrame]:
         return {"summary": self.summary(), "table": self.table, "versus": self.versus()}

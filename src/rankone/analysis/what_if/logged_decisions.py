@@ -19,13 +19,10 @@ from rankone.wording.lists import listed
 
 CHANCES = ("chance", "propensity_score", "propensity", "pscore", "probability")
 OUTCOMES = ("clicked", "click", "reward", "outcome")
-ESTIMATED = (
-    "they are estimated as shares of the log, which is right only if its policy neither changed nor looked at who was "
-    "asking"
-)
+ESTIMATED = "probabilities equal to shares of the log (a policy that neither changed nor looked at who asked)"
 ROUNDED = (
-    "Outcomes are rewards that were rounded at random to a click or none, with probability reward / cap: values are "
-    "shares of the experiment's reward_cap, right on average, and spread more than rewards do."
+    "Outcomes are rewards, rounded at random to a click or none: values are shares of the experiment's reward_cap, "
+    "right on average, and noisier than the rewards."
 )
 TIMES = ("asked_at", "timestamp")
 _FEW = 30  # decisions whose weights average more than 1 by chance alone

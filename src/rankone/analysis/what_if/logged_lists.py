@@ -28,7 +28,7 @@ _TARGET = {
     "list": ("a list", "name the list of every row"),
     "position": ("a position that is a number", "write 1, 2, ..."),
     "item": ("an item", "name the item of every row"),
-    "probability": ("a probability that is a number", "write that of the list in all its rows"),
+    "probability": ("a probability that is a number", "write the probability of the list in all its rows"),
 }
 _ROUNDING = 1e-9
 
@@ -101,7 +101,7 @@ def _of_table(table: pl.DataFrame) -> ListTarget:
             raise InputError("positions 1, 2, ... without a gap in each list of the target", got, "name every position")
         if max(probabilities) - min(probabilities) > _ROUNDING:
             got = f"{', '.join(f'{value:g}' for value in dict.fromkeys(probabilities))} in list {name}"
-            do = "write that of the list in all its rows"
+            do = "write the probability of the list in all its rows"
             raise InputError("one probability for each list of the target", got, do)
     chances = lists["probability"].list.first()
     reading.check_target(chances, "probabilities of the target's lists")
@@ -187,14 +187,17 @@ def read_lists(
         got = f"several within a list in '{kinds['list']}'"
         raise InputError("one probability for each whole list", got, "say with chance= what the column is of")
     if kinds and not chances:
-        got, do = "only those of whole lists, which are longer than the target's", "ask for lists as long as the log's"
+        got, do = (
+            "only probabilities of whole lists, which are longer than the target",
+            "ask for lists as long as the log's",
+        )
         raise InputError(f"probabilities of {target.positions} positions", got, do)
     weights, unsupported = _weights(target, items, shown, _usable(chances, shown, len(items), assumed))
     reward = rows["reward"].to_numpy().reshape(shape)
     if first_click:
         if set(weights) == {"iips"}:
             expected = "probabilities of lists, or of their beginnings, as of='any' needs"
-            raise InputError(expected, "only those of items at their positions", "ask for of='clicks'")
+            raise InputError(expected, "only probabilities of items at their positions", "ask for of='clicks'")
         reward = np.where(np.cumsum(reward > 0.0, axis=1) <= 1, reward, 0.0)
         weights.pop("iips", None)  # a first click depends on what stands above in every world
     logged = LoggedLists(shown, reward, target.numbered(items), target.probability, len(items), weights)

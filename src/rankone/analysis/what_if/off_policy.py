@@ -49,11 +49,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rankone.notebook import Shown
+from rankone.notebook import Answer
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.product_fit import Design
 from rankone.numerics.seeds import generator
 from rankone.numerics.student import student_quantile
+from rankone.wording.lists import cut_text
 
 FOLDS = 5
 LEAST = 30.0  # effective decisions
@@ -275,7 +276,7 @@ def _moved(action: Ints, reward: Floats) -> bool:
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Estimated(Shown):
+class Estimated(Answer):
     """Estimates of what a target would have earned, and whether the log can say."""
 
     table: pl.DataFrame  # estimator, value, se, low, high, effective; empty where the log cannot say
@@ -288,10 +289,21 @@ class Estimated(Shown):
     def _tables(self) -> dict[str, Any]:
         return {"estimates": self.table} if self.answered else {}
 
+    def _earned(self, estimator: str, target: str, unit: str, logged: float) -> str:
+        """Say in at most 25 words what an estimator makes of the target, beside what the log earned."""
+        rows = self.table.filter(estimator=estimator).rows(named=True)
+        if not rows or rows[0]["value"] is None:
+            return f"No answer: the log shows too little of {cut_text(target, 11)}."
+        value, low, high = (rows[0][name] for name in ("value", "low", "high"))
+        between = "" if low is None else f" ({low:.3g} to {high:.3g})"
+        value = value if low is None else min(max(value, low), high)  # an estimate may lie outside what can be earned
+        would = f"{cut_text(target, 9)} would have earned {value:.3g}{between} {unit}"
+        return f"{would}; the log earned {logged:.3g}."
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "table"}
-        return values | {"answered": self.answered, "estimates": self.table.to_dicts()}
+        return self.depths() | values | {"answered": self.answered, "estimates": self.table.to_dicts()}
 
 
 def interval(value: float, se: float, effective: float, level: float, yes_or_no: bool) -> tuple[float, float]:

@@ -24,7 +24,7 @@ import numpy as np
 from rankone.analysis.what_if.logged_decisions import ROUNDED, Rows
 from rankone.analysis.what_if.off_policy import LEAST, interval, rates_moved
 from rankone.errors import InputError
-from rankone.notebook import Shown
+from rankone.notebook import Answer
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.seeds import generator
 from rankone.numerics.student import student_quantile
@@ -36,7 +36,7 @@ _REPLAYS, _PLAYS = 10, 25
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class ReplayedPolicy(Shown):
+class ReplayedPolicy(Answer):
     """What a policy would have earned per decision in its first decisions, while it learned."""
 
     policy: str
@@ -56,29 +56,37 @@ class ReplayedPolicy(Shown):
         """Whether there is enough in the log to say anything."""
         return self.value is not None
 
-    def _sentence(self) -> str:
-        said = [f"The log: {amount(self.rows, 'decision')}, {self.logged:.4g} per decision."]
+    @property
+    def headline(self) -> str:
+        """The answer in at most 25 words."""
         if not self.answered:
-            said.append(
-                f"No answer for {self.policy}: after {amount(self.decisions, 'decision')} the log has no outcome left "
-                f"of what it wants; below {LEAST:.0f} an estimate is chance. Log more decisions of every combination."
-            )
-        else:
-            said.append(
-                f"{self.policy} from nothing: {self.value:.4g} per decision in its first {self.decisions:,} "
-                f"({self.low:.4g} to {self.high:.4g}), if outcomes do not change with time and come at once. Mean of "
-                f"{_REPLAYS} replays; further the log does not go, or was not asked for. The {percent(self.level)} "
-                f"interval allows for the luck of clicks and of what the policy comes to prefer, as {_PLAYS} plays "
-                "with the log's click rates show it."
-            )
-        if self.moved:
-            said.append(
-                "Click rates seem to have moved while the log was made, by more than chance makes in nine logs of ten. "
-                "A replay mixes outcomes of different times: do not rely on its value and interval."
-            )
-        if self.rounded:
-            said.append(ROUNDED)
-        return "\n".join(said)
+            return f"No answer for {self.policy}: the log runs out after {amount(self.decisions, 'decision')}."
+        first = f"in its first {self.decisions:,} decisions; the log earned {self.logged:.3g}"
+        value = f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
+        return f"{self.policy} would have earned {value} per decision {first}."
+
+    @property
+    def assumes(self) -> str:
+        """What the answer rests on, in one line."""
+        return "Assumes: click rates that stayed the same; outcomes known at once."
+
+    def _notes(self) -> list[str]:
+        said = {
+            f"Log more decisions of every combination: below {LEAST:.0f} an estimate is chance.": not self.answered,
+            "Click rates seem to have moved while the log was made (more than chance does in nine logs of ten): do not "
+            "rely on this.": self.moved,
+            ROUNDED: self.rounded,
+        }
+        return [sentence for sentence, is_said in said.items() if is_said]
+
+    @property
+    def details(self) -> str:
+        """How it was found."""
+        return (
+            f"The log: {amount(self.rows, 'decision')}. Mean of {_REPLAYS} replays. The {percent(self.level)} interval "
+            f"comes from {_PLAYS} plays with the log's click rates: it allows for luck in clicks and in what the "
+            "policy comes to prefer."
+        )
 
     def _tables(self) -> dict[str, Any]:
         figures = {"policy": self.policy, "decisions": self.decisions, "value": self.value}
@@ -86,7 +94,7 @@ class ReplayedPolicy(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return dataclasses.asdict(self) | {"answered": self.answered}
+        return self.depths() | dataclasses.asdict(self) | {"answered": self.answered}
 
 
 def replay_policy(

@@ -19,17 +19,15 @@ from rankone.policies.base import Policy
 from rankone.specs import amount, number_in, one_of
 from rankone.wording.numbers import percent
 
-_ASSUMED = {"uniform": "it is taken for uniform over the combinations in it", "estimated": reading.ESTIMATED}
+_ASSUMED = {"uniform": "an equal split over all combinations in the log", "estimated": reading.ESTIMATED}
 _HORIZON = 10_000
-_WHILE_LEARNING = {
-    False: "Its policy learned: the same combination had different probabilities. Look at `adaptive` first, which "
-    "allows for that. Assumes: click rates stayed the same; there is no clear sign that they moved.",
-    True: "Its policy learned, and click rates seem to have moved: the same combinations were clicked more at some "
-    "times than at others, by more than chance makes in nine logs of ten. Look at `snips` first. `adaptive` gives less "
-    "weight to the times at which the target was rare; if rates moved, it is off, and its interval does not know.",
-}
+_LEARNED = "The log's policy learned, so the same combination had different probabilities."
+_MOVED = (
+    "Click rates seem to have moved while the log was made (more than chance does in nine logs of ten): read `snips`; "
+    "`adaptive` and its interval are off."
+)
 VALUES = {"clicks": "clicks a list", "any": "lists with a click"}
-_LISTS_ASSUMED = {"uniform": "its lists are taken for uniform over the items in it", "estimated": reading.ESTIMATED}
+_LISTS_ASSUMED = {"uniform": "lists drawn evenly from the items in the log", "estimated": reading.ESTIMATED}
 _PARTS = {"sips": "lists", "rips": "beginnings of lists", "iips": "items at their positions"}
 _WEIGHTS = {"snsips": "sips", "snrips": "rips", "sniips": "iips", "cascade-dr": "rips"}  # of which weights each is made
 _NEED_SUPPORT = ("ips", "adaptive")  # where neither is worth enough there is no answer
@@ -71,49 +69,61 @@ class WhatIf(Estimated):
         values: list[float] = self.table.filter(estimator=self.first)["value"].to_list()
         return values[0] if values else None
 
-    def _sentence(self) -> str:
-        weights = ", ".join(f"{weight:.3g}" for weight in self.largest_weights)
-        rest = f"; {amount(self.left_out, 'row')} left out (no outcome that counts, or no probability)"
+    @property
+    def headline(self) -> str:
+        """The answer in at most 25 words."""
+        return self._earned(self.first, self.target, "per decision", self.logged)
+
+    @property
+    def assumes(self) -> str:
+        """What the answer rests on, in one line."""
+        same = "; click rates that stayed the same" if self.first == "adaptive" else ""
+        right = _ASSUMED.get(self.assumed, "correct logged probabilities")
+        return f"Assumes: {right}; a target chosen before looking{same}."
+
+    def _notes(self) -> list[str]:
         expected = 1.0 - self.unsupported
         short = expected - self.average_weight  # by more than a tenth, and by more than chance explains
         few = self.answered and short > max(0.1 * expected, 3.0 * self.weight_error)
-        known = "only the model says something of it (dm, and with it dr, switch-dr, shrunk-dr and adaptive)"
+        shown = percent(self.unsupported, 2)
+        guess = "only dm, dr, switch-dr, shrunk-dr and adaptive guess that part"
         if self.unknown > 0.0:
-            known = f"{percent(self.unknown, 2)} are levels that it never shows, of which the model knows nothing "
-            known += "either, so dm, dr, switch-dr, shrunk-dr and adaptive have no value"
-        learned = (
-            "where a policy that learns shows what is asked for ever more rarely, only that of adaptive does, as long "
-            "as the probability is not 0 and click rates stay the same"
-        )
-        if self.moved:
-            learned = "as click rates seem to have moved, the interval of adaptive does not hold"
-        none = self.changing and self.answered and self.value is None
-        without, misfit = self.without_chance > 0, self.misfit != ""
+            guess = f"{percent(self.unknown, 2)} are levels it never shows, so dm, dr, switch-dr, shrunk-dr and "
+            guess += "adaptive have no value"
         said = {
-            f"Target: {self.target}.": True,
-            f"The log: {amount(self.decisions, 'decision')}, {self.logged:.4g} per decision"
-            f"{rest * bool(self.left_out)}.": True,
-            f"The log is worth {self.effective:,.0f} decisions that the target made itself; largest weights "
-            f"{weights}.": True,
-            _WHILE_LEARNING[self.moved]: self.changing,
-            f"Too little of the log speaks for all of its time: `{self.first}` has no value.": none,
-            reading.ROUNDED: self.rounded,
-            f"The log has no probabilities: {_ASSUMED.get(self.assumed, '')}.": bool(self.assumed),
-            f"{amount(self.without_chance, 'decision')} without a probability have weight 0. That is right if the "
-            "policy says one only where it explores; if not, weights average too little, and that is said.": without,
-            f"{percent(self.unsupported, 2)} of what the target shows is not in the log at all: {known}. ips takes it "
-            "for never clicked; snips and replay take the rest for the whole.": self.unsupported > 0.0,
-            f"The probabilities do not fit the log: {self.misfit}. Check them: all estimates need them.": misfit,
-            f"Weights average {self.average_weight:.2f}, not {expected:.2g}: the target's probabilities are too high, "
-            "or in part of the log it had no chance to be shown, or hardly any. ips takes that part for never clicked, "
-            "dr and adaptive take the model's word for it, snips takes the rest for the whole; no interval knows of "
-            "that.": few and not misfit,
-            f"No answer: below {LEAST:.0f} effective decisions an estimate is chance. Log more decisions, or ask for a "
+            f"No answer: below {LEAST:.0f} effective decisions an estimate is chance. Log more decisions, or choose a "
             "target closer to what was shown.": not self.answered,
-            f"{percent(self.level)} intervals hold for a target that was fixed beforehand, if the probabilities are "
-            f"those of the decisions; {learned}. dm is a product of the factors, as good as that is; switch-dr and "
-            "shrunk-dr give up an unknown bias for less spread: these three have no interval. Empty: worth fewer than "
-            f"{LEAST:.0f} decisions.": self.answered,
+            f"`{self.first}` has no value: too little of the log covers all of its time.": (
+                self.changing and self.answered and self.value is None
+            ),
+            _MOVED: self.changing and self.moved,
+            f"{shown} of the target was never shown: {guess}.": self.unsupported > 0.0,
+            f"The probabilities do not fit the log: {self.misfit}. Check them: all estimates need them.": bool(
+                self.misfit
+            ),
+            f"Weights average {self.average_weight:.2f}, not {expected:.2g}: the logged probabilities are too high, or "
+            "part of the log could not show the target. No interval allows for that.": few and not self.misfit,
+            reading.ROUNDED: self.rounded,
+        }
+        return [sentence for sentence, is_said in said.items() if is_said]
+
+    @property
+    def details(self) -> str:
+        """What the log holds, and what each estimator needs."""
+        weights = ", ".join(f"{weight:.3g}" for weight in self.largest_weights)
+        rest = f"; {amount(self.left_out, 'row')} left out (no outcome that counts, or no probability)"
+        without = f"{amount(self.without_chance, 'decision')} without a probability have weight 0, which is right if "
+        said = {
+            f"Target: {self.target}. The log: {amount(self.decisions, 'decision')}{rest * bool(self.left_out)}.": True,
+            f"The log is worth {self.effective:,.0f} decisions of the target; largest weights {weights}.": True,
+            f"{_LEARNED} `{self.first}` is read first.": self.changing,
+            f"{without}the policy gives one only where it explores.": self.without_chance > 0,
+            "Where the target was never shown, ips counts no clicks; snips and replay count the rest as the "
+            "whole.": self.unsupported > 0.0,
+            f"{percent(self.level)} intervals. Where a policy that learns shows the target ever more rarely, only "
+            "`adaptive` has one that holds, as long as click rates stay the same. dm is the product of the factors; "
+            "switch-dr and shrunk-dr trade an unknown bias for less spread: these three have no interval. Empty: worth "
+            f"fewer than {LEAST:.0f} decisions.": self.answered,
         }
         return "\n".join(sentence for sentence, is_said in said.items() if is_said)
 
@@ -239,23 +249,40 @@ class WhatIfLists(Estimated):
     assumed: str  # "uniform" or "estimated" where the log has no probabilities, else empty
     level: float
 
-    def _sentence(self) -> str:
-        rest = f"; {amount(self.left_out, 'list')} left out (gaps, nothing known, or too short)" * bool(self.left_out)
+    @property
+    def headline(self) -> str:
+        """The answer in at most 25 words."""
+        able = self.table.filter(pl.col("value").is_not_null() & pl.col("low").is_not_null())["estimator"].to_list()
+        first = next((name for name in ("snrips", "rips", "sips") if name in able), "snrips")
+        return self._earned(first, self.target, f"{VALUES[self.of]} ({first})", self.logged)
+
+    @property
+    def assumes(self) -> str:
+        """What the answer rests on, in one line."""
+        right = _LISTS_ASSUMED.get(self.assumed, "correct logged probabilities")
+        return f"Assumes: {right}; a policy that did not change; clicks that do not depend on what stands below."
+
+    def _notes(self) -> list[str]:
         parts = ", ".join(f"{percent(share, 2)} of its {_PARTS[kind]}" for kind, share in self.unsupported.items())
         said = {
-            f"Target: {self.target}.": True,
-            f"The log: {amount(self.lists, 'list')}, {self.logged:.4g} {VALUES[self.of]}{rest}.": True,
-            f"The log has no probabilities: {_LISTS_ASSUMED.get(self.assumed, '')}.": bool(self.assumed),
-            f"Of the target, the log never shows {parts}: sips, rips and iips take that for never clicked, their "
-            "self-normalised forms take the rest for the whole.": any(self.unsupported.values()),
-            f"No answer: below {LEAST:.0f} effective lists an estimate is chance. Log more lists, or ask for a target "
+            f"No answer: below {LEAST:.0f} effective lists an estimate is chance. Log more lists, or choose a target "
             "closer to what was shown.": not self.answered,
-            "sips is right in any world; rips and cascade-dr if a click does not depend on what stands below "
-            "(cascades); iips only if it depends on its own item and position alone: where it differs from rips by "
-            "more than the intervals allow, do not use it. dm is the model "
-            f"'{self.baseline}', as good as that is.": self.answered,
-            f"{percent(self.level)} intervals hold for a target that was fixed beforehand, if the probabilities are "
-            "those of the lists and the log's policy stayed as it was. Empty: worth fewer than "
+            f"Never shown of the target: {parts}.": any(self.unsupported.values()),
+        }
+        return [sentence for sentence, is_said in said.items() if is_said]
+
+    @property
+    def details(self) -> str:
+        """What the log holds, and what each estimator needs."""
+        rest = f"; {amount(self.left_out, 'list')} left out (gaps, nothing known, or too short)" * bool(self.left_out)
+        said = {
+            f"Target: {self.target}. The log: {amount(self.lists, 'list')}{rest}.": True,
+            "What was never shown counts as not clicked in sips, rips and iips; their self-normalised forms count the "
+            "rest as the whole.": any(self.unsupported.values()),
+            "sips holds in any world; rips and cascade-dr if a click does not depend on what stands below (cascades); "
+            "iips only if it depends on its own item and position: do not use it where it differs from rips by more "
+            f"than the intervals allow. dm is the model '{self.baseline}'.": self.answered,
+            f"{percent(self.level)} intervals, for a target chosen before looking. Empty: worth fewer than "
             f"{LEAST:.0f} lists, or items that the log never shows.": self.answered,
         }
         return "\n".join(sentence for sentence, is_said in said.items() if is_said)

@@ -7,34 +7,29 @@ import typer
 
 from rankone.cli._commands import command
 from rankone.cli._experiments import ARCHIVE, REST
-from rankone.cli._options import CONFIDENCE, JSON, SEED, TABLE, with_options
-from rankone.cli._tables import print_json
+from rankone.cli._options import CONFIDENCE, DEPTHS, SEED, TABLE, with_options
+from rankone.cli._tables import show_answer
 from rankone.errors import InputError
 
 
 @command("analyse", example="ab.csv --out answer.html", also="analyze")
-@with_options(TABLE)
+@with_options(TABLE | DEPTHS)
 def analyse(
     source: list[str] = typer.Argument(
         ...,
-        help="A table (.csv .tsv .parquet .jsonl) with a column for each factor and counts of shown and clicked, or a "
-        "row per impression; what `rankone export` wrote; or: DATABASE EXPERIMENT.",
+        help="A table (.csv .tsv .xlsx .parquet .jsonl, or - for standard input) with a column for each factor and "
+        "counts of shown and clicked, or a row per impression; or: DATABASE EXPERIMENT.",
     ),
-    uneven: bool = typer.Option(
-        False, "--uneven", help="The split was meant to be uneven: do not test whether it is even."
-    ),
+    uneven: bool = typer.Option(False, "--uneven", help="No equal split was meant: do not test for one."),
     control: str | None = typer.Option(None, help="Combination to compare with: headline=A,image=1."),
     confidence: float = CONFIDENCE,
-    simulations: int = typer.Option(999, help="Tables to simulate for the rank-1 test, at most."),
+    simulations: int = typer.Option(999, help="Tables to simulate for the test of interaction, at most."),
     seed: int = SEED,
     archive: Path | None = ARCHIVE,
     rest: bool = REST,
     out: Path | None = typer.Option(None, help="Report to write, one HTML file that opens without a network."),
     chart: Path | None = typer.Option(None, help="Picture of the levels (.png .svg .pdf .html)."),
-    heatmap: Path | None = typer.Option(None, help="Picture of how far pairs are from a product."),
-    brief: bool = typer.Option(False, "--brief", help="Print the headline and what it assumes, nothing else."),
-    details: bool = typer.Option(False, "--details", help="Print assumptions and method too."),
-    as_json: bool = JSON,
+    heatmap: Path | None = typer.Option(None, help="Picture of where factors interact."),
     **table: Any,
 ) -> None:
     """Say which combination is clicked most, how sure that is, and what to do next."""
@@ -49,6 +44,7 @@ def analyse(
             drawable(picture)
     if out is not None and out.suffix != ".html":
         raise InputError("a file that ends in .html for --out", str(out), f"try {out.with_suffix('.html')}")
+    depths = {name: table.pop(name) for name in DEPTHS}
     table |= {"factors": table.pop("factor") or (), "uneven": uneven, "control": control}
     table |= {"experiment": source[1] if len(source) == 2 else None, "archive": archive, "rest": rest}
     how: dict[str, Any] = {"confidence": confidence, "simulations": simulations, "seed": seed}
@@ -57,11 +53,6 @@ def analyse(
     written = [answer.chart().save(chart)] if chart is not None else []
     written += [answer.heatmap().save(heatmap)] if heatmap is not None else []
     written += [answer.save(out)] if out is not None else []
-    if as_json:
-        print_json(answer.to_dict())
-        return
-    print(answer.brief if brief else answer)
-    if details:
-        print(f"\n{answer.details}")
-    if written:
+    show_answer(answer, **depths)
+    if written and not depths["as_json"]:
         print(f"Written: {', '.join(map(str, written))}")

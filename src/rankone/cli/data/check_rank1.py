@@ -9,9 +9,10 @@ import typer
 
 from rankone.cli import _logs
 from rankone.cli._commands import command
-from rankone.cli._options import JSON, SEED, TABLE, with_options
+from rankone.cli._options import DEPTHS, SEED, TABLE, with_options
 from rankone.cli._tables import print_json, show_table
 from rankone.errors import InputError
+from rankone.notebook import MORE
 
 if TYPE_CHECKING:
     from rankone.clicks import Counts
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @command("check-rank1", example="log.tsv.gz --top 5 --chart deviations.png")
-@with_options(TABLE | _logs.READING)
+@with_options(TABLE | _logs.READING | DEPTHS)
 def check_rank1(
     source: list[str] = typer.Argument(
         ...,
@@ -35,13 +36,13 @@ def check_rank1(
     level: float = typer.Option(0.05, help="Significance level of the test, for all queries together."),
     seed: int = SEED,
     chart: Path | None = typer.Option(None, help="Heat map of the deviations (.png .svg .pdf .html)."),
-    as_json: bool = JSON,
     **options: Any,
 ) -> None:
-    """Test the rank-1 assumption: is every pair's click rate a number of its row times a number of its column?"""
+    """Test whether factors interact: does a headline need a particular image?"""
     from rankone.cli._progress import progress_bar
     from rankone.live.storage import is_database
 
+    brief, details, as_json = (options.pop(name) for name in DEPTHS)
     wishes: dict[str, Any] = {"simulations": simulations, "level": level, "seed": seed}
     wishes["dispersion"] = options.pop("dispersion")
     taken: list[str] = []
@@ -68,9 +69,13 @@ def check_rank1(
         checked.chart().save(chart)
     if as_json:
         print_json({**checked.to_dict(), "notes": taken})
-    else:
-        _show(checked, chart)
-        print("\n".join(taken), end="\n" if taken else "")
+        return
+    print("\n".join([checked.brief, *([] if brief else checked._notes())]))
+    if not brief:
+        _show(checked)
+        print("\n".join([*taken, checked.details if details else MORE]))
+    if chart is not None:
+        print(f"Written: {chart}")
 
 
 def _tables(
@@ -93,11 +98,12 @@ def _tables(
     return _logs.read_counts(source, top, options).shown_at_least(min_impressions)
 
 
-def _show(checked: Rank1Report, chart: Path | None) -> None:
-    """Print the sentence, then what it rests on."""
-    print(checked.sentence)
-    if checked.misfit_sentence is not None:
-        print(checked.misfit_sentence)
+def _show(checked: Rank1Report) -> None:
+    """Print the tables."""
+    import polars as pl
+
+    from rankone.wording.numbers import percent
+
     first = checked.checks[0]
     if len(checked.checks) > 1:
         names = ("factors", "levels", "of the other") if checked.of_factors else ("query", "items", "positions")
@@ -115,8 +121,6 @@ def _show(checked: Rank1Report, chart: Path | None) -> None:
         cells, sides = first.cells.head(5), first.name.split(" and ") if checked.of_factors else []
         if len({*sides, *cells.columns}) == len(cells.columns) + 2:  # names that can stand above columns
             cells = cells.rename(dict(zip(("row", "col"), sides, strict=True)))
-        show_table(cells, f"Pairs of '{first.name}' farthest from rank 1 (deviation in standard errors)")
-        print(f"p-value by {first.simulations} simulations: {first.method}.")
-        print(f"{first.dispersion.sentence}.")
-    if chart is not None:
-        print(f"Written: {chart}")
+        rates = pl.col("rate", "rank_one_rate").map_elements(percent, pl.String)
+        shown = {"rate": "clicked", "rank_one_rate": "without interaction", "deviation": "standard errors off"}
+        show_table(cells.with_columns(rates).rename(shown), "Pairs farthest from what no interaction would give")

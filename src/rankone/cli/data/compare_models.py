@@ -22,7 +22,7 @@ def compare_models(
     as_json: bool = JSON,
     **reading: Any,
 ) -> None:
-    """Fit click models to a log and score them on held-out sessions: log-likelihood and perplexity per rank."""
+    """Find the click model that predicts a log best: fit several, and score them on held-out sessions."""
     from rankone import clicks
     from rankone.cli._progress import progress_bar
 
@@ -39,6 +39,9 @@ def compare_models(
     if as_json:
         print_json({"log": counts.report.to_dict(), "models": table.to_dicts()})
         return
+    best, chosen_one = table["model"][0], table.filter("chosen")["model"][0]
+    close = f"; {chosen_one} is simpler and not clearly worse" if chosen_one != best else ""
+    print(f"{best} predicts the held-out clicks best{close}.")
     _logs.show_account(counts.report)
     import polars as pl
 
@@ -50,4 +53,4 @@ def compare_models(
         f"On {lists_used:,} held-out lists ({left_out:,} of other queries left out); perplexity overall and per rank"
     )
     show_table(shown, title, spare=tuple(name for name in reversed(shown.columns) if name.startswith("rank ")))
-    print("Chosen: the smallest model that is not clearly behind the best (2 standard errors of their difference).")
+    print("Chosen: the smallest model within 2 standard errors of the best.")

@@ -29,7 +29,7 @@ def examination(
     as_json: bool = JSON,
     **reading: Any,
 ) -> None:
-    """Estimate how often each position is looked at, say which positions the data link, and plan swaps that would."""
+    """Estimate how often visitors look at each position of a list, and plan swaps that would tell."""
     from rankone import clicks
 
     counts = _logs.read_counts(log, top, reading)

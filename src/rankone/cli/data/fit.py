@@ -47,7 +47,7 @@ def fit(
     as_json: bool = JSON,
     **reading: Any,
 ) -> None:
-    """Read a click log and fit a click model to its queries."""
+    """Fit a click model to a click log: how attractive each item is, and how often each position is seen."""
     from rankone import clicks
     from rankone.charts.chart import drawable
     from rankone.cli._progress import progress_bar

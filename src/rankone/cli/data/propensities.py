@@ -23,7 +23,7 @@ def propensities(
     as_json: bool = JSON,
     **reading: Any,
 ) -> None:
-    """Weigh clicks by the inverse of their position's examination, for LightGBM, XGBoost and other rankers."""
+    """Compute weights that undo position bias, to train LightGBM, XGBoost and other rankers on clicks."""
     from rankone import clicks
     from rankone.clicks.examination.propensities import save_weights, weights_file
 

@@ -8,8 +8,8 @@ import typer
 
 from rankone.cli._commands import command
 from rankone.cli._experiments import experiment_of
-from rankone.cli._options import CONFIDENCE, JSON, SEED
-from rankone.cli._tables import print_json
+from rankone.cli._options import CONFIDENCE, DEPTHS, SEED, with_options
+from rankone.cli._tables import show_answer
 from rankone.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 @command("what-if", example="decisions.csv --target headline=A,image=1")
+@with_options(DEPTHS)
 def what_if(
     log: str = typer.Argument(
         ..., help="A row per decision, with its probability: what `rankone export` wrote, the Open Bandit Dataset, ..."
@@ -33,7 +34,9 @@ def what_if(
         None, help="Of a list: clicks, their number, or any, whether there is one. Default: clicks."
     ),
     factor: list[str] | None = typer.Option(
-        None, "--factor", help="A factor the probability is of; repeat it. Default: those of an export, or of --target."
+        None,
+        "--factor",
+        help="A factor that was chosen at random; repeatable. Default: all factors of an export or of --target.",
     ),
     clicked: str | None = typer.Option(None, help="Column of the outcome. Default: clicked, click, reward, ..."),
     chance: str | None = typer.Option(
@@ -53,9 +56,9 @@ def what_if(
     ),
     confidence: float = CONFIDENCE,
     seed: int = SEED,
-    as_json: bool = JSON,
+    **depths: bool,
 ) -> None:
-    """Say what another combination, list or policy would have earned per decision, from decisions that were made."""
+    """Estimate what another combination, list or policy would have earned, from logged decisions."""
     import rankone
 
     given = [each for each in (target, items, policy) if each is not None]
@@ -82,7 +85,4 @@ def what_if(
     else:
         with experiment_of(log, experiment) as live:
             answer = ask(live)
-    if as_json:
-        print_json(answer.to_dict())
-    else:
-        print(answer)
+    show_answer(answer, **depths)

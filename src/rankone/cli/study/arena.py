@@ -20,7 +20,7 @@ _TITLES |= {"against_trap_p99": "worst p99 on traps", "lost": "p95 of random's l
 @command("arena", example="--quick --policy uts --policy ucb1")
 def arena(
     policy: list[str] = policy_option([], "A policy; repeatable. Default: every policy."),
-    problem: list[str] = problem_option([], "A problem of the arena; repeatable. Default: those of both halves."),
+    problem: list[str] = problem_option([], "A problem of the arena; repeatable. Default: both halves."),
     lists: bool = typer.Option(False, "--lists", help="The arena of lists: 16 other problems, and policies that rank."),
     factors: bool = typer.Option(
         False, "--factors", help="The arena of two to eight factors: 18 other problems, policies that play any number."
@@ -46,7 +46,7 @@ def arena(
     out: Path = typer.Option(Path("out/arena"), help="Directory for results; a stopped arena continues there."),
     as_json: bool = JSON,
 ) -> None:
-    """Judge policies on 22 named problems (others if you choose), each at its own horizon: table, scores, heat map."""
+    """Compare policies on 22 named problems, each at its own horizon: table, scores, heat map."""
     from rankone.cli._progress import progress_bar
     from rankone.simulation.arena import arena as play
     from rankone.simulation.study import TITLES

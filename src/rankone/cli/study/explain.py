@@ -19,12 +19,12 @@ def explain(
     seed: int = SEED,
     out: Path = typer.Option(Path("out/explain"), help="Directory for the page and the figure."),
 ) -> None:
-    """Show how a policy works: stages, intervals, eliminations, traffic; a page to step through and a figure."""
+    """Show how a policy works, step by step: a page to click through and a figure."""
     import rankone
 
     chosen = rankone.as_policy(policy)  # a wrong name is refused before anything is said
     shown = None if problem is None else rankone.as_problem(problem)
-    print(f"Playing {chosen}; the first time on a machine it is compiled before ...", file=sys.stderr)
+    print(f"Playing {chosen}; the first time on a machine this takes longer ...", file=sys.stderr)
     explained = rankone.explain(chosen, shown, horizon=horizon, seed=seed)
     paths = explained.save(out)
     print(explained.frames[-1].text)

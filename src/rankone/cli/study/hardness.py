@@ -13,9 +13,9 @@ def hardness(
     horizon: int = typer.Option(2_000_000, parser=whole_number, help="Decisions; 2e6 is fine.", metavar="N"),
     as_json: bool = JSON,
 ) -> None:
-    """Say how hard a problem is: what another level loses, the lower bound, and what showing everything evenly costs.
+    """Say how many clicks any policy must lose on a problem, and how many an equal split loses.
 
-    Of rows and columns also gaps, mu, p_max, gamma and Theorem 1's bound.
+    For rows and columns also gaps, mu, p_max, gamma and the bound of Theorem 1.
     """
     from rich.console import Console
     from rich.markup import escape
@@ -33,4 +33,5 @@ def hardness(
     table.add_column(style="dim")
     for row in facts.facts():
         table.add_row(*map(escape, row))
+    print(facts.headline)
     Console().print(table)

@@ -7,7 +7,7 @@ from rankone.cli._tables import show_facts
 
 @command("policies")
 def policies(as_json: bool = JSON) -> None:
-    """List the policies: what each plays, its parameters, what it does and when to use it."""
+    """List the policies: what each does, its parameters and when to use it."""
     show_facts(policy_facts(), as_json)
 
 

@@ -7,7 +7,7 @@ from rankone.cli._tables import show_facts
 _HELP = """Write parameters as needle:32x32:p=0.1,gap=0.4; 0.1x0.2 is 0.1 for the rows and 0.2 for the columns.
 ITEMSxPOSITIONS are lists, for policies that play lists: cascade:16x4:p=0.2,gap=0.15.
 After a bar, how it changes meanwhile: needle:8x8|changes=3, |drift=3, |daily=0.6,weekly=0.2, |wear=5000.
-In a shell write such a name in quotes: the bar would begin another command.
+In a shell, put a name with a bar in quotes.
 A problem can also be a file:
   FILE.csv         columns side (row or col), name, probability: a line for each row and column;
                    or factor, level, probability; or, if it changes, decision, row, col, rate: from then on
@@ -19,7 +19,7 @@ A problem can also be a file:
 
 @command("problems")
 def problems(as_json: bool = JSON) -> None:
-    """List the families of problems, their parameters and a line of explanation."""
+    """List the problems that policies can be simulated on, with their parameters."""
     show_facts(family_facts(), as_json)
     if not as_json:
         print(_HELP)

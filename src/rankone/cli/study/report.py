@@ -12,7 +12,7 @@ def report(
     directory: Path = typer.Argument(..., help="What simulate, sweep, arena or reproduce wrote with --out."),
     out: Path | None = typer.Option(None, help="The file to write; default: report.html in the directory."),
 ) -> None:
-    """Write a report: charts, tables, settings, versions and how to reproduce it, in one file that works offline."""
+    """Write one HTML report about a directory of results: charts, tables, settings and how to reproduce it."""
     import rankone
 
     path = rankone.report(directory, out)

@@ -49,7 +49,7 @@ def simulate(
     ),
     as_json: bool = JSON,
 ) -> None:
-    """Simulate policies on problems and compare their regret."""
+    """Compare policies in simulation: which one loses the fewest clicks on a problem?"""
     import rankone
     from rankone.cli._progress import NOTHING_KEPT, progress_bar, said_first
     from rankone.simulation.recommend import COMPARED_WITH
@@ -75,6 +75,8 @@ def simulate(
         summary, versus = study.summary().to_dicts(), study.versus().to_dicts()
         print_json({"summary": summary, "versus": versus} if paired else summary)
         return
+    if study.headline:
+        print(study.headline)
     when = "" if study.feedback.is_immediate else f", feedback {study.feedback}"
     played = f"{amount(horizon, 'decision')}, {amount(runs, 'run')}"
     show_table(study.summary(), f"{played}, seed {seed}{when}", summary_columns(), SPARE)

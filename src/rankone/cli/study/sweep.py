@@ -21,7 +21,7 @@ def sweep(
     cluster: str | None = CLUSTER,
     as_json: bool = JSON,
 ) -> None:
-    """Simulate over a grid of problems, policies, horizons and delays; chart regret against a parameter."""
+    """Simulate a grid of problems, policies, horizons and delays, and draw regret against one of them."""
     import rankone
     from rankone.cli._progress import progress_bar
     from rankone.simulation.study import TITLES

@@ -297,7 +297,7 @@ def _of_export(table: pl.DataFrame, factors: Sequence[str]) -> tuple[pl.DataFram
     if kept.is_empty():
         raise InputError("decisions with outcomes that count", f"none of {len(table):,}", "wait for some")
     left = len(table) - len(kept)
-    return kept, (f"{left:,} decisions were left out: open, void, held, late or excluded.",) if left else ()
+    return kept, (f"{left:,} decisions were left out: open, cancelled, held, late or excluded.",) if left else ()
 
 
 def _repeats(rows: pl.DataFrame, names: Sequence[str]) -> Dispersion | None:

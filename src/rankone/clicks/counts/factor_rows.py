@@ -124,7 +124,7 @@ def countable_rows(
             what = "Left out as a total, though it is not the sum of other rows"
             notes.append(f"{what}: {_some(called, names)}. {_KEEP}")
         if not kept.is_empty():
-            notes.append(f"Taken as a level, as it is not the sum of the other rows: {_some(kept, names)}.")
+            notes.append(f"Counted as a level, because it is not the sum of the other rows: {_some(kept, names)}.")
         rows = rows.filter(~pl.col("row").is_in([*added["row"], *called["row"]]))
     rows, told = (rows, ()) if all_rows else _with_levels(rows, found)
     return rows, (*notes, *told)

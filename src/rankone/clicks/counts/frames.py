@@ -71,7 +71,7 @@ def count(
     """
     columns = {"query": query, "item": item, "position": position, "clicked": clicked, "list": list, "segment": segment}
     if list is not None and segment is not None:
-        raise InputError("lists or segments", "both", "leave out list=, or count each segment by itself")
+        raise InputError("lists or segments", "both", "leave out list=, or count each segment alone")
     wanted = {name: column for name, column in columns.items() if column is not None}
     table = nw.maybe_reset_index(known_frame(frame))  # pandas joins by its index, and labels may repeat
     if table.implementation.is_pyarrow():  # has no window functions; Polars takes its memory over as it is

@@ -207,7 +207,7 @@ class ClickModel(Shown):
 
     def _as_list(self, query: int, items: slice, positions: int, named: dict[str, Any]) -> ListProblem:
         """Return the world of some items and positions; `named` are the names to pass on."""
-        do = "fit one of pbm, cascade, dcm, sdbn and ubm to get such a world"
+        do = "fit one of pbm, cascade, dcm, sdbn and ubm for that"
         raise InputError("a model of how lists are read", self.name, do)
 
     def _query_number(self, query: str | int) -> int:

@@ -71,22 +71,13 @@ class Misfit:
         """What it costs, in words: while no test doubts the product, only how much it can cost."""
         if not doubtful:
             return f"If combinations do interact, choosing level by level costs {self.at_most} of clicks."
-        share = f"{percent(self.share, 2)} ({percent(self.share_low, 2)} to {percent(self.share_high, 2)})"
-        lost = f"choosing level by level costs about {percent(self.lost, 2)} of clicks"
-        between, verdict = self.at_most, "more data would tell whether that matters"
-        if self.lost_high <= _LITTLE:
-            known = "levels interact" if self.share_low > 0.0 else "levels may interact"
-            verdict = f"{known}, but the best is found all the same"
+        cost = f"Choosing level by level costs about {percent(self.lost, 2)} of clicks"
         if self.costs_little:
-            verdict = "interaction costs little here, whatever the p-value says"
-        elif self.lost_low > _LITTLE:
-            between = f"between {percent(self.lost_low, 2)} and {percent(self.lost_high, 2)}"
-            verdict = "do not choose level by level here"
-        if self.share_low > 0.0:  # an interval that has 0 in it says nothing
-            return (
-                f"About {share} of the differences between combinations is interaction; {lost}, {between}: {verdict}."
-            )
-        return f"{lost[0].upper()}{lost[1:]}, {between}: {verdict}."
+            return f"{cost}, {self.at_most}: interaction matters little here."
+        if self.lost_low > _LITTLE:
+            return f"{cost} ({percent(self.lost_low, 2)} to {percent(self.lost_high, 2)}): choose whole combinations."
+        more = "the best is found all the same" if self.lost_high <= _LITTLE else "more data would tell if that matters"
+        return f"{cost}, {self.at_most}; {more}."
 
 
 def measure_misfit(

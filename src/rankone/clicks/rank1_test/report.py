@@ -9,10 +9,13 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion
 from rankone.clicks.rank1_test.misfit import Misfit
-from rankone.notebook import Shown
-from rankone.wording.combinations import UNNAMED, combination_text
-from rankone.wording.lists import listed, quoted, some_of
+from rankone.notebook import Answer, Shown
+from rankone.specs import amount
+from rankone.wording.combinations import UNNAMED, brief_combination
+from rankone.wording.lists import cut_text, listed, quoted, some_of
 from rankone.wording.numbers import percent
+
+PLAYED_AGAIN = "the experiment played again by its policy in a world without interaction"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -44,25 +47,22 @@ class Rank1Check(Shown):
     def _tables(self) -> dict[str, pl.DataFrame]:
         return {"cells": self.cells}
 
-    def sentence(self, doubtful: bool) -> str:
-        """Say what was found."""
+    def headline(self, doubtful: bool) -> str:
+        """Say what was found in at most 25 words."""
         if self.p_value is None:
-            return "Nothing to test: the pairs share too few rows and columns, so any click rates are a product."
+            return "Nothing to test: the pairs share too few rows and columns."
         if doubtful and self.misfit is not None and self.misfit.costs_little:
             little = f"choosing level by level costs {self.misfit.at_most} of clicks"
-            return f"Factors interact a little ({self._outcome}), {self._farthest()}; {little}."
+            return f"Factors interact a little ({self._outcome}); {little}."
         if doubtful:
-            return f"Factors seem to interact ({self._outcome}), {self._farthest()}."
+            cell = self.cells.row(0, named=True)
+            pair = brief_combination({side: cell[side] for side in UNNAMED}, 9)
+            rates = f"{percent(cell['rate'])} observed, {percent(cell['rank_one_rate'])} expected"
+            return f"Factors seem to interact ({self._outcome}), most of all {pair}: {rates}."
         seen = ", but these few clicks could hardly show one"
         if self.visible is not None and self.visible <= 1.0:
             seen = f"; a {percent(max(self.visible, 0.001), 2)} mismatch would usually show"
         return f"No sign of interaction ({self._outcome}){seen}."
-
-    def _farthest(self) -> str:
-        cell = self.cells.row(0, named=True)
-        rate, fitted = percent(cell["rate"]), percent(cell["rank_one_rate"])
-        pair = combination_text({side: cell[side] for side in UNNAMED})
-        return f"most of all {pair}: {rate} observed, {fitted} expected"
 
     def to_dict(self, cells: int = 10) -> dict[str, Any]:
         """Return plain values, with the pairs that deviate most."""
@@ -79,7 +79,7 @@ class Rank1Check(Shown):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Rank1Report(Shown):
+class Rank1Report(Answer):
     """The checks of one or more tables, and what they say together at error rate `level`."""
 
     checks: tuple[Rank1Check, ...]
@@ -97,8 +97,48 @@ class Rank1Report(Shown):
         """What deviations from the product cost, in words; while no test finds any, only how much they can cost."""
         return None if self.misfit is None else self.misfit.sentence(self.doubtful)
 
-    def _sentence(self) -> str:
-        return self.sentence
+    @property
+    def headline(self) -> str:
+        """What was found, in at most 25 words."""
+        if len(self.checks) == 1:
+            return self.checks[0].headline(self.doubtful)
+        tested = sum(check.p_value is not None for check in self.checks)
+        if not tested:
+            return "Nothing to test: too few combinations, or too many."
+        kind = "pairs of factors" if self.of_factors else "queries"
+        if not self.doubts and self._coarse:
+            return "Too few simulations to tell whether factors interact."
+        if not self.doubts:
+            return f"No sign of interaction in any of {tested} {kind}."
+        return f"Factors seem to interact in {len(self.doubts)} of {tested} {kind}, most clearly {self._first_doubt()}."
+
+    def _first_doubt(self) -> str:
+        return cut_text(self.doubts[0].name, 6)
+
+    @property
+    def _coarse(self) -> list[Rank1Check]:
+        """Checks of factors whose p-value would be smaller with more simulations."""
+        return [check for check in self.checks if self.of_factors and check.p_value == 1 / (1 + check.simulations)]
+
+    @property
+    def assumes(self) -> str:
+        """What the answer rests on, in one line."""
+        played = any(check.method == PLAYED_AGAIN for check in self.checks)
+        split = "click rates that did not change during the experiment" if played else "a random split in fixed shares"
+        return f"Assumes: {split}; each visitor counted once."
+
+    def _notes(self) -> list[str]:
+        return [] if self.misfit_sentence is None else [self.misfit_sentence]
+
+    @property
+    def details(self) -> str:
+        """Every test, and how its p-value was computed."""
+        first = next((check for check in self.checks if check.p_value is not None), None)
+        own = [self.sentence] if self.sentence != self.headline else []
+        if first is None:
+            return "\n".join(own)
+        how = f"p-values by {amount(first.simulations, 'simulation')}: {first.method}."
+        return "\n".join([*own, how, f"{first.dispersion.sentence}."])
 
     def _tables(self) -> dict[str, pl.DataFrame]:
         return {"summary": self.summary()} | {check.name: check.cells for check in self.checks}
@@ -143,7 +183,7 @@ class Rank1Report(Shown):
     def sentence(self) -> str:
         """What was found, in one sentence."""
         if len(self.checks) == 1:
-            return self.checks[0].sentence(self.doubtful)
+            return self.checks[0].headline(self.doubtful)
         if self.of_factors:
             return self._factors_sentence()
         tested = sum(check.p_value is not None for check in self.checks)
@@ -162,11 +202,11 @@ class Rank1Report(Shown):
         if not tested and skipped:
             return more.strip()
         if not tested:
-            return "Nothing to test: the combinations share too few levels, so any click rates are a product."
+            return "Nothing to test: the combinations share too few levels."
         told = ", ".join(f"{check.name} ({check._outcome})" for check in tested)
-        coarse = [check for check in tested if check.p_value == 1 / (1 + check.simulations)]
-        if not self.doubtful and coarse:
-            far = f"none of {coarse[0].simulations} simulated tables is as far from the product as {coarse[0].name}"
+        if not self.doubtful and self._coarse:
+            first = self._coarse[0]
+            far = f"no simulated table of {first.simulations} shows as much interaction as {first.name}"
             return f"Too few simulations to tell whether two factors interact: {far}. All: {told}.{more}"
         if not self.doubtful:
             return f"No sign of interaction between two factors: {told}.{more}"
@@ -187,11 +227,11 @@ class Rank1Report(Shown):
         checks = [check.to_dict() | {"p_holm": p} for check, p in zip(self.checks, self.adjusted, strict=True)]
         misfit = self.misfit and dataclasses.asdict(self.misfit) | {"sentence": self.misfit_sentence}
         names = ("sentence", "doubtful", "p_value", "level")
-        return {name: getattr(self, name) for name in names} | {"misfit": misfit, "checks": checks}
+        return self.depths() | {name: getattr(self, name) for name in names} | {"misfit": misfit, "checks": checks}
 
     def chart(self) -> Chart:
         """Draw the deviations of the check with the smallest p-value."""
         return min(self.checks, key=lambda check: math.inf if check.p_value is None else check.p_value).chart()
 
     def __str__(self) -> str:
-        return self.sentence
+        return self.brief

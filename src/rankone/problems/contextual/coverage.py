@@ -95,7 +95,7 @@ class Coverage(FixedFeatures):
     ) -> None:
         self.likes = np.array(likes, np.int64)
         if self.likes.ndim != 2 or not self.likes.size or not np.isin(self.likes, (0, 1)).all():
-            raise InputError("who likes what, a row of 0 and 1 for each person", self.likes.shape, "give such a table")
+            raise InputError("who likes what, a row of 0 and 1 for each person", self.likes.shape, "give those rows")
         super().__init__(self.likes.mean(axis=0), features, positions, item_names=item_names, name=name)
 
     def best_decision(self) -> tuple[int, ...]:

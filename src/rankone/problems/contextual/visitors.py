@@ -108,7 +108,7 @@ class Visitors(Problem):
         self.n_context = whole_number("features", features)
         given, shape = np.array(effects, np.float64), (1 + self.n_context, 1 + sum(self._sizes))
         if given.size != math.prod(shape) or not np.isfinite(given).all():
-            raise InputError(f"{math.prod(shape)} effects", given.size, "give those of nothing and each feature")
+            raise InputError(f"{math.prod(shape)} effects", given.size, "give one for no feature and one for each")
         self.effects = given.reshape(shape)
         self.name = checked_name(name, lambda: f"{self.kind}:{'x'.join(map(str, self.shape))}:{self.digest[:6]}")
 

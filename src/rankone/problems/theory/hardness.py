@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rankone.errors import InputError
-from rankone.notebook import Shown
+from rankone.notebook import Answer
 from rankone.numerics.kl import bernoulli_kl
 from rankone.problems.product import Product
 from rankone.problems.rank_one import RankOne
@@ -24,7 +24,7 @@ _SHOWN_PAIRS = 3
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Hardness(Shown):
+class Hardness(Answer):
     """What a problem of factors costs at least, level by level, and at most, after `horizon` decisions.
 
     The lower bound and the time to be sure hold for plain products: without interactions and rules, on the scale
@@ -34,15 +34,21 @@ class Hardness(Shown):
     problem: Product
     horizon: int
 
-    def _sentence(self) -> str:
-        low = "no lower bound is known where click rates are no product or something is forbidden"
-        if self.lower_bound is not None:
-            low = f"at least about {self.lower_bound:,.0f} for any good policy in the long run"
-        bound = self.upper_bound
-        high = "" if bound is None else f"; at most {bound.total:,.0f} for Rank1ElimKL (Theorem 1)"
-        even = "" if self.even_regret is None else f"; {self.even_regret:,.0f} by showing all combinations evenly"
-        most = f"{self.most_regret:,.0f} by always showing the worst"
-        return f"{self.problem.name}, regret after {self.horizon:,} decisions: {low}{high}{even}; {most}."
+    @property
+    def headline(self) -> str:
+        """The answer in at most 25 words."""
+        split = "" if self.even_regret is None else f"; an equal split loses {self.even_regret:,.0f}"
+        if self.lower_bound is None:
+            return f"No lower bound is known (interactions, or something forbidden){split}."
+        least = f"any good policy loses at least about {self.lower_bound:,.0f} clicks"
+        return f"In {self.horizon:,} decisions {least}{split}."
+
+    @property
+    def details(self) -> str:
+        """The other bounds on clicks lost."""
+        bound, most = self.upper_bound, f"Always showing the worst loses {self.most_regret:,.0f}."
+        high = [] if bound is None else [f"rank1elim-kl loses at most {bound.total:,.0f} (Theorem 1)."]
+        return "\n".join([f"Problem: {self.problem.name}. The lower bound holds in the long run.", *high, most])
 
     def _tables(self) -> dict[str, Any]:
         rows = self.levels()
@@ -110,16 +116,20 @@ class Hardness(Shown):
         """Plain values for JSON; a gap that does not exist (all levels of a factor tie) is None."""
         problem, pair, bound = self.problem, self.pair, self.upper_bound
         own = ("single_changes", "horizon", "lower_bound_constant", "lower_bound", "even_regret", "most_regret")
-        result = {name: getattr(self, name) for name in own} | {
-            "problem": problem.name,
-            "factors": {factor: len(names) for factor, names in problem.level_names.items()},
-            "combinations": problem.n_combinations,
-            "best": dict(zip(problem.level_names, problem.best_levels, strict=True)),
-            "best_mean": problem.best_mean,
-            "peaks": problem.peaks,
-            "levels": self.levels(),
-            "characteristic_time": _finite(self.characteristic_time),
-        }
+        result = (
+            self.depths()
+            | {name: getattr(self, name) for name in own}
+            | {
+                "problem": problem.name,
+                "factors": {factor: len(names) for factor, names in problem.level_names.items()},
+                "combinations": problem.n_combinations,
+                "best": dict(zip(problem.level_names, problem.best_levels, strict=True)),
+                "best_mean": problem.best_mean,
+                "peaks": problem.peaks,
+                "levels": self.levels(),
+                "characteristic_time": _finite(self.characteristic_time),
+            }
+        )
         if pair is None or bound is None:
             return result
         names = ("best_pairs", "mu", "p_max", "gamma", "min_row_gap", "min_col_gap", "row_gaps", "col_gaps")
@@ -146,7 +156,7 @@ class Hardness(Shown):
             rows.append((f"lost with another {factor}", span, "smallest .. largest"))
         rows.append(("horizon n", f"{self.horizon:,}", ""))
         if constant is None:
-            rows.append(("lower bound", "not known", "click rates are no product, or something is forbidden"))
+            rows.append(("lower bound", "not known", "interactions, or something is forbidden"))
         else:
             rows.append(("lower bound", f"{self.lower_bound:,.1f}", f"C log n with C = {constant:.6g}"))
         if time is not None and math.isfinite(time):

@@ -24,7 +24,7 @@ import numpy as np
 
 from rankone.evidence.levels import RARE, RATIOS
 from rankone.evidence.steering import ERROR_RATE, GOALS, margin_ratio_of_each
-from rankone.notebook import Shown
+from rankone.notebook import Answer
 from rankone.problems.product import Product
 from rankone.problems.theory.bounds import star_time
 from rankone.problems.theory.equal_split import equal_split_visitors
@@ -69,7 +69,7 @@ class Span(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Plan(Shown):
+class Plan(Answer):
     """What an experiment of this size would take, with each goal and as an equal split."""
 
     rate: float
@@ -87,50 +87,51 @@ class Plan(Shown):
         """What rate and lift say about the pairs."""
         best, compared = self.rate * (1.0 + self.lift), sum(size > 1 for size in self.factors.values())
         others = percent(best / (1.0 + self.lift) ** compared)
-        rest = f", all others {others}" if compared == 2 else f", and so on down to {others}" if compared > 2 else ""
-        near = f"{self._what}s one change away from it {percent(self.rate)}"
-        return f"{combinations_text(self.factors)}: the best is clicked {percent(best)} of the time, {near}{rest}."
+        rest = f", all others {others}" if compared == 2 else f", the worst {others}" if compared > 2 else ""
+        near = f"the best clicked {percent(best)}, with one part changed {percent(self.rate)}"
+        return f"{combinations_text(self.factors)}: {near}{rest}."
 
     @property
-    def _model(self) -> str:
-        if len(self.factors) == 2:
-            return "a pair's click rate is its row's times its column's"
-        return "a combination's click rate is a product of one number per level"
-
-    @property
-    def _what(self) -> str:
-        return "pair" if len(self.factors) == 2 else "combination"
-
-    def _sentence(self) -> str:
-        goal = self.main
+    def headline(self) -> str:
+        """The answer in at most 25 words."""
+        goal, close = self.main, f" within {percent(self.margin)} of the best" if self.margin else ""
         if goal.median is None:
-            beyond = "ever" if math.isinf(goal.beyond) else f"within {count_text(goal.beyond)} visitors"
-            took = f"With goal '{goal.way}' most such experiments reach no verdict {beyond}."
-        else:
-            close = f" that the winner is within {percent(self.margin)} of the best" if self.margin else ""
-            late = "" if goal.late is None else f", nine of ten within {self._time(goal.late)}"
-            took = f"With goal '{goal.way}' half of such experiments have a verdict{close} within "
-            took += f"{self._time(goal.median)}{late}. The verdict is wrong with probability at most {self.error:g}, "
-            took += f"however the click rate of the whole site moves, if {self._model}."
-        limit = f"Theoretical minimum for rules that compare neighbours: about {count_text(self.bound)} visitors."
-        same = " for the same margin," if self.margin else ""
-        classic = (
-            f"Equal split: judged once,{same} when all visitors planned have come, by main effects: the best level "
+            ever = "ever" if math.isinf(goal.beyond) else f"within {count_text(goal.beyond)} visitors"
+            return f"Most experiments like this find no winner{close} {ever}."
+        late = "" if goal.late is None else f"; nine in ten finish by {self._time(goal.late, '')}"
+        return f"About {self._time(goal.median)} for a winner{close}{late}."
+
+    @property
+    def assumes(self) -> str:
+        """What the answer rests on, in one line."""
+        return f"Assumes: {self.meaning[:-1]}; effects that multiply."
+
+    def _notes(self) -> list[str]:
+        return list(self.advice)
+
+    @property
+    def details(self) -> str:
+        """How sure the verdict is, what no method can do without, and what an equal split means."""
+        sure = (
+            f"Visitors are for the goal '{self.main.way}', by which half of simulated experiments had a verdict. At "
+            f"most {percent(self.error)} of verdicts are wrong, however often you look and however the click rate of "
+            "the whole site moves, if effects multiply and outcomes are reported equally completely and promptly for "
+            "every level."
         )
-        classic += (
-            "of each factor against the others (two-proportion tests, Bonferroni). Looking earlier makes it wrong "
-        )
-        classic += "more often; with the goals you may look at any time."
-        return "\n".join([self.meaning, took, *([] if self.margin else [limit]), classic, *self.advice])
+        least = [] if self.margin else [f"Theoretical minimum: about {count_text(self.bound)} visitors."]
+        same = f" (margin {percent(self.margin)})" if self.margin else ""
+        split = f"Equal split: judged once{same}, after all planned visitors, by two-proportion tests of each factor's "
+        split += "best level against the others (Bonferroni). Looking earlier makes it wrong more often."
+        return "\n".join([sure, *least, split])
 
     @property
     def main(self) -> Span:
         """The goal that people use: "both", or the only one that was asked for."""
         return next((span for span in self.spans if span.way == "both"), self.spans[0])
 
-    def _time(self, visitors: float) -> str:
+    def _time(self, visitors: float, unit: str = " visitors") -> str:
         days = "" if self.visitors_a_day is None else f" ({days_text(visitors / self.visitors_a_day)})"
-        return f"{count_text(visitors)} visitors{days}"
+        return f"{count_text(visitors)}{unit}{days}"
 
     def _tables(self) -> dict[str, Any]:
         table: dict[str, list[Any]] = {"goal": [span.way for span in self.spans]}
@@ -153,7 +154,7 @@ class Plan(Shown):
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         spans = [span._asdict() | {"beyond": None if math.isinf(span.beyond) else span.beyond} for span in self.spans]
         words = {"advice": list(self.advice), "meaning": self.meaning, "sentence": self._sentence()}
-        return values | {"spans": spans} | words
+        return self.depths() | values | {"spans": spans} | words
 
     def chart(self) -> Chart:
         """Return a picture of visitors until the verdict and of the clicks lost, one line each way."""
@@ -194,7 +195,7 @@ def plan(
 
     >>> found = plan(rows=2, cols=2, rate=0.2, lift=0.5, visitors_a_day=1000, goal="decide")
     >>> print(found.meaning)
-    2 x 2 pairs: the best is clicked 30% of the time, pairs one change away from it 20%, all others 13.3%.
+    2 x 2 pairs: the best clicked 30%, with one part changed 20%, all others 13.3%.
     >>> 500 < found.spans[0].median < 2_000
     True
     """
@@ -340,17 +341,14 @@ def _advice(planned: Plan, case: Case) -> tuple[str, ...]:
     for lift in itertools.islice(lifts, 1):
         said.append(f"a lift of {percent(lift)}")
     for margin in itertools.islice(margins, 1):
-        said.append(f"with margin={margin:g}, a winner that is at most {percent(margin)} worse than the best")
+        said.append(f"a winner at most {percent(margin)} worse than the best (margin={margin:g})")
     if sum(case.sizes) > 2 * len(case.sizes) and possible(case._replace(sizes=tuple(smaller.values()))):
-        said.append(f"this lift among {combinations_text(smaller)}")
-    took = "A verdict would never come" if math.isinf(goal.beyond) else "A verdict would take many years"
-    if goal.median is not None:
-        took = f"A verdict would take {days_text(goal.median / planned.visitors_a_day)}"
+        said.append(f"this lift with {combinations_text(smaller)}")
     unseen = not case.margin and case.lift < RATIOS[0] - 1.0
-    why = f": without a margin, differences below {percent(RATIOS[0] - 1.0, 2)} are hardly looked for" if unseen else ""
-    shown = f"A year with {year:,.0f} visitors would show: {'; or '.join(said)}."
+    why = f"Without a margin, a lift below {percent(RATIOS[0] - 1.0, 2)} is hardly found. " if unseen else ""
+    shown = f"A year with {year:,.0f} visitors is enough for {', or '.join(said)}."
     nothing = "A year brings too few visitors for any verdict: use the goal 'earn', which needs none."
-    return (f"{took}{why}. {shown if said else nothing}",)
+    return (f"{why}{shown if said else nothing}",)
 
 
 def _cell(name: str, value: Any, span: Span) -> str | None:
