@@ -148,17 +148,20 @@ def changed_ratios(past: Floats, fresh: Floats, delta: float) -> bool:
         return False
     level = (fresh[0, 1] + 0.5) / (fresh[0, 0] + 1.0)
     low, high = math.log(0.2), math.log(min(5.0, _NEARLY / level))
+    doubt = -math.log(delta)
+    enough = 0.5 * things + math.sqrt(things * doubt) + doubt
     for _ in range(_NARROWINGS // 2):
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
         against_left = _ratios_misfit(past, fresh, level, math.exp(left))
         against_right = _ratios_misfit(past, fresh, level, math.exp(right))
         evidence = min(evidence, against_left, against_right)
+        if evidence <= enough:  # it only gets less
+            return False
         if against_left < against_right:
             high = right
         else:
             low = left
-    doubt = -math.log(delta)
-    return evidence > 0.5 * things + math.sqrt(things * doubt) + doubt
+    return evidence > enough
 
 
 @noalloc

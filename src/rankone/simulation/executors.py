@@ -55,13 +55,14 @@ class LocalProcesses(Executor):
 
     def __init__(self, workers: int | None) -> None:
         self._max_workers, self._asked_for = worker_count(workers), workers is not None
-        self._begin = time.monotonic()
+        self._begin, self.played = time.monotonic(), 0.0  # seconds, without those of compiling
         self._stack, self._pool = contextlib.ExitStack(), cast(Executor | None, None)
 
-    def pay(self, horizon: int) -> bool:
-        """Tell whether runs of so many steps should go to the processes by now."""
-        long = self._asked_for or horizon > _SHORT or self._pool is not None
-        return self._max_workers > 1 and (long or time.monotonic() > self._begin + _ALONE)
+    def pay(self, units: Units) -> bool:
+        """Tell whether units should go to the processes by now: to be played, or to be compiled side by side."""
+        long = self._asked_for or units.horizon > _SHORT or self._pool is not None or self.played > _ALONE
+        compiles = bool(units.to_compile) and time.monotonic() > self._begin + _ALONE
+        return self._max_workers > 1 and (long or compiles)
 
     def submit(self, function: Callable[..., Any], /, *given: Any, **named: Any) -> Any:
         """Have a process call a function."""
@@ -74,10 +75,11 @@ class LocalProcesses(Executor):
 
 def carry_out(units: Units, pool: Executor, workers: int | None = None) -> Generator[list[Run], None, None]:
     """Yield the results of every unit, as they come; `workers`: of a pool that does not say how many it has."""
-    while isinstance(pool, LocalProcesses) and not pool.pay(units.horizon):
+    while isinstance(pool, LocalProcesses) and not pool.pay(units):
         if (unit := units.next(1)) is None:
             return
         results = do(unit)
+        pool.played += sum(result.seconds for result in results)
         units.learn(results)
         yield results
     pending: set[Future[list[Run]]] = set()

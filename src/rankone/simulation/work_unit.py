@@ -175,7 +175,7 @@ class Units:
         alike: dict[tuple[type, type], tuple[Problem, Policy]] = {}
         for world, player in self._kinds:
             alike.setdefault((type(world), type(player)), (world, player))
-        self._to_compile = list(alike.values())
+        self.to_compile = list(alike.values())  # one of each kind that is compiled for itself, not dealt out yet
         self._missing = missing
         self._steps, self._feedback, self._seed, self._paired = steps, feedback, seed, paired
         self.horizon = int(steps[-1])
@@ -187,6 +187,7 @@ class Units:
         if kind is None:
             return None
         world, player = kind
+        self.to_compile = [each for each in self.to_compile if tuple(map(type, each)) != (type(world), type(player))]
         left = self._missing[world.name, player.label]
         done, seconds = self._taken.get((world.name, player.label), (0, 0.0))
         size = int(_UNIT_SECONDS * done / max(1e-6 * done, seconds)) if done else 1
@@ -202,8 +203,8 @@ class Units:
     def _next_kind(self, parallel: int) -> tuple[Problem, Policy] | None:
         """Return whose turn it is; with many workers first one of each that is compiled for itself, so that they do not
         all wait for the same."""
-        while parallel > 1 and self._to_compile:
-            world, player = self._to_compile.pop(0)
+        while parallel > 1 and self.to_compile:
+            world, player = self.to_compile.pop(0)
             if self._missing[world.name, player.label]:
                 return world, player
         while self._kinds:

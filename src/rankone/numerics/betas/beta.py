@@ -14,6 +14,7 @@ from rankone.numerics.log_gamma import log_gamma
 # -log of a probability that never happens: e^-46 is 1e-20.
 NEVER = 46.0
 _NEGLIGIBLE = 1e-17
+_AWAY, _FEW, _BEYOND = 1e-3, 10_000, 1.000001
 _LOG_4, _LOG_5_PLUS_1 = math.log(4.0), math.log(5.0) + 1.0
 
 
@@ -78,3 +79,39 @@ def draw_beta(pulls: int, clicks: int, rng: Any) -> float:
             or bound + both * math.log(both / (large + ratio)) >= math.log(product)
         ):
             return ratio / (large + ratio) if a == small else large / (large + ratio)
+
+
+@noalloc
+def whole_power(base: float, exponent: int) -> float:
+    """Return a power by multiplication.
+
+    >>> whole_power(0.5, 3)
+    0.125
+    """
+    result = 1.0
+    while exponent > 0:
+        if exponent & 1:
+            result *= base
+        base *= base
+        exponent >>= 1
+    return result
+
+
+@noalloc
+def draw_beta_above(pulls: int, clicks: int, floor: float, rng: Any) -> float:
+    """Draw as `draw_beta` does, from the same random numbers; where that is not above `floor`, any value up to it.
+
+    At the edges a comparison of whole powers tells so, for much less than a root costs.
+    """
+    misses = pulls - clicks
+    if clicks > 0 and misses > 0:
+        return draw_beta(pulls, clicks, rng)
+    uniform = 1.0 - rng.random()
+    if pulls == 0:
+        return 1.0 - uniform
+    clear = _AWAY < floor < 1.0 - _AWAY and pulls < _FEW  # from rounding, by far
+    if clicks == 0:
+        below = clear and uniform > _BEYOND * whole_power(1.0 - floor, pulls + 1)
+        return floor if below else 1.0 - uniform ** (1.0 / (misses + 1.0))
+    below = clear and _BEYOND * uniform < whole_power(floor, pulls + 1)
+    return floor if below else uniform ** (1.0 / (clicks + 1.0))

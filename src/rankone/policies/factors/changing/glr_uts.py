@@ -34,7 +34,7 @@ import numpy as np
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn, relearn, view
 from rankone.numerics.arrays import Ints
-from rankone.numerics.betas.beta import draw_beta
+from rankone.numerics.betas.beta import draw_beta_above
 from rankone.numerics.betas.beta_maximum import fields_with_beta_groups
 from rankone.numerics.change_point import (
     begin_history,
@@ -204,9 +204,9 @@ def step_of_trial(state: Any, rng: Any) -> int:
     """Let the leader and its cross draw, on what the trial has seen; return the winner."""
     alarm, fresh, best, largest = state.alarm, state.fresh, 0, -1.0
     for index in range(len(fresh)):
-        if not may_show(state, on_trial(state, index)):
+        if len(state.forbidden) > 0 and not may_show(state, on_trial(state, index)):
             continue
-        draw = draw_beta(int(fresh[index, 0]), int(fresh[index, 1]), rng)
+        draw = draw_beta_above(int(fresh[index, 0]), int(fresh[index, 1]), largest, rng)
         if draw > largest:
             best, largest = index, draw
     if best == 0:

@@ -24,7 +24,7 @@ import numpy as np
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.kernels.policy import chances, decide, grown, room, view
 from rankone.numerics.arrays import Ints
-from rankone.numerics.betas.beta import draw_beta
+from rankone.numerics.betas.beta import draw_beta, draw_beta_above
 from rankone.numerics.betas.beta_maximum import (
     GROUPS_RENEW_AT,
     challenge,
@@ -100,7 +100,7 @@ def largest_draw(state: Any, leader: int, rng: Any) -> int:
     winner, largest = leader, draw_beta(pulls_of(state, leader), clicks_of(state, leader), rng)
     for index in range(reached(state, leader)):
         combination = rival(state, leader, index)
-        draw = draw_beta(pulls_of(state, combination), clicks_of(state, combination), rng)
+        draw = draw_beta_above(pulls_of(state, combination), clicks_of(state, combination), largest, rng)
         if draw > largest:
             winner, largest = combination, draw
     return winner
