@@ -86,7 +86,7 @@ def test_settings_of_a_verdict_that_make_no_sense(api, change):
     before = api("GET", "/v1/experiments").json()
     refused = api("POST", "/v1/experiments", HOMEPAGE | {"name": "refused"} | change)
     assert refused.status == 422
-    assert refused.json()["detail"].startswith("expected")
+    assert refused.json()["detail"].startswith("Expected")
     assert api("GET", "/v1/experiments").json() == before
 
 
@@ -107,12 +107,12 @@ def test_ask_and_tell_one_and_many(api):
 @pytest.mark.parametrize(
     ("segment", "detail"),
     [
-        ({"device": None}, "segment: the level of 'device' as text or a whole number - got nothing - say 'unknown'"),
-        ({"device": 3.5}, "got 3.5 - say which part of the range it is in"),
+        ({"device": None}, "segment: the level of 'device' as text or a whole number, but got nothing. Say 'unknown'"),
+        ({"device": 3.5}, "got 3.5. Say which part of the range it is in"),
         ({"device": ["phone"]}, "got several levels in one"),
-        ({"device": ""}, "printable text of 1 to 64 characters - got ''"),
-        ({"device": "x" * 65}, "got 65 characters - give a short name that many visitors share"),
-        ({}, "a segment of 1 to 8 attributes - got 0"),
+        ({"device": ""}, "printable text of 1 to 64 characters, but got ''"),
+        ({"device": "x" * 65}, "got 65 characters. Give a short name that many visitors share"),
+        ({}, "a segment of 1 to 8 attributes, but got 0"),
         ("phone", "a segment as a dictionary"),
     ],
 )
@@ -129,7 +129,7 @@ def test_errors_name_the_place_in_the_body_and_nothing_of_the_machinery(api):
         ({"factors": {"f": 0}}, "factors.f: "),
     ):
         refused = api("POST", "/v1/experiments", {"name": "refused", "cols": 2} | body).json()
-        assert refused["detail"].startswith(f"expected {place}"), refused["detail"]
+        assert refused["detail"].startswith(f"Expected {place}"), refused["detail"]
 
 
 def test_void(api):
@@ -223,7 +223,7 @@ def test_open_decisions_are_voided_in_bulk(api):
     ask(api, name, {"count": 4})
     refused = api.on(name, "POST", "/ask")
     assert (refused.status, refused.code) == (429, "too-many-open")
-    assert "after 2 hours they make room by themselves" in refused.json()["detail"]
+    assert "after 2 hours they make room automatically" in refused.json()["detail"]
     assert api.on(name, "POST", "/void-open", {"older_than": 3600}).json() == {"voided": 0}
     assert api.on(name, "POST", "/void-open", {"older_than": 0.001, "source": "page"}).json() == {"voided": 6}
     ask(api, name, {"count": 6})
@@ -333,7 +333,7 @@ def test_errors_have_one_shape(api, method, path, status, code):
 def test_bodies_that_are_not_what_they_should_be(api, raw):
     answer = api.on("homepage", "PUT", "/decisions/x/outcome", raw=raw)
     assert (answer.status, answer.code) == (422, "invalid")
-    assert answer.json()["detail"].startswith("expected ")
+    assert answer.json()["detail"].startswith("Expected ")
     assert len(answer.body) < 3000
 
 

@@ -32,7 +32,7 @@ def test_the_list_and_the_page_go_on_without_its_policy(sqlite_db, monkeypatch, 
         assert 'rankone_damaged{experiment="damaged"} 1' in figures
         assert 'rankone_decisions_total{experiment="ordinary"} 0' in figures
         assert "not known here" in api.on("own", "GET", "/view").json()["report"]["warnings"][-1]
-        assert "import the module" in api.on("own", "POST", "/ask").json()["detail"]
+        assert "Import the module" in api.on("own", "POST", "/ask").json()["detail"]
         assert api.on("ordinary", "POST", "/ask").status == 200
         time.sleep(0.2)  # many ticks
     warnings = [record.getMessage() for record in caplog.records if "looking after" in record.getMessage()]
