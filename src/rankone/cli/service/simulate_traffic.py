@@ -44,7 +44,8 @@ def simulate_traffic(
             report = client.experiment(name).report()
             own = {factor.name: [level.name for level in factor.levels] for factor in report.factors}
             named = own if tuple(map(len, own.values())) == world.shape else named
-    console.print(f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {truth_of(world, named)}.")
+    truth = truth_of(world, named)
+    console.print(f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {truth}.")
     console.print(f"Watch it at {url}. Press Ctrl-C to stop.")
     with Client(url, token) as client, console.status("") as status:
 
