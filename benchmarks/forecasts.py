@@ -32,7 +32,7 @@ LONG = {(name, "both") for name in list(PROBLEMS)[3:]}
 def guess(problem: RankOne, goal: str, seed: int, visitors: int) -> tuple[int, int] | None:
     """Return what is guessed after so many visitors of the rehearsal with this seed."""
     policy, bar = as_policy("uts").live(), rehearsal._bar(problem, 0.05)
-    stage = rehearsal._stage(rehearsal._product(problem), GOALS[goal].explore, 0.0, np.ones(1))
+    stage = rehearsal._stage(rehearsal.product_to_rehearse(problem), GOALS[goal].explore, 0.0, np.ones(1))
     play = compiled(rehearsal.play_experiment, type(policy).__module__, rehearsal.__name__)
     rng, luck, end = generator(seed, "experiment", 1), generator(seed, "visitors"), np.array([visitors])
     bars = bar, rehearsal._beaten_bar(problem, 0.05)

@@ -77,7 +77,7 @@ def test_levels_that_never_met_on_a_day_are_not_compared():
     apart = pl.DataFrame({"page": ["A", "B"], "day": ["Mon", "Tue"], "shown": [900, 900], "clicked": [30, 90]})
     found = rankone.analyse(apart)
     assert found.groups == {"page": [["A"], ["B"]]}
-    assert "page: cannot compare 'A' with 'B', as too few were shown on the same days" in str(found)
+    assert "page: cannot compare 'A' with 'B', because too few were shown on the same days" in str(found)
 
 
 def test_a_product_is_tested_within_days():

@@ -44,17 +44,17 @@ def test_policies_and_their_parameters():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("simulate", "--problem", "needle:3x3", "--policy", "ucb9"), "expected one of the policies"),
+        (("simulate", "--problem", "needle:3x3", "--policy", "ucb9"), "Expected one of the policies"),
         (("simulate", "--problem", "haystack:3x3", "--policy", "ucb1"), "haystack"),
         (("simulate", "--problem", "needle:3x3", "--policy", "ucb1", "--horizon", "-5"), "-5"),
         (("hardness", "nowhere.csv"), "nowhere.csv"),
-        (("arena", "--runs", "0"), "expected runs"),
-        (("simulate", "-p", "needle:2x2", "--horizon", "1k"), "try 100000"),
-        (("simulate", "-p", "needl:2x2", "-P", "ucb1"), "did you mean needle?"),
-        (("sweep", "scalin", "--out", "nowhere"), "did you mean scaling?"),
+        (("arena", "--runs", "0"), "Expected runs"),
+        (("simulate", "-p", "needle:2x2", "--horizon", "1k"), "Try 100000"),
+        (("simulate", "-p", "needl:2x2", "-P", "ucb1"), "Did you mean needle?"),
+        (("sweep", "scalin", "--out", "nowhere"), "Did you mean scaling?"),
         (("serve", "--port", "99999"), "--port"),
         (("fit", "log.tsv", "--top", "-1"), "--top"),
-        (("simulate", "-p", "needle:100000x100000", "-P", "thompson"), "choose 'uts', which keeps only what was shown"),
+        (("simulate", "-p", "needle:100000x100000", "-P", "thompson"), "Choose 'uts', which keeps only what was shown"),
     ],
 )
 def test_errors_are_one_sentence(words, message):

@@ -35,7 +35,7 @@ def test_a_kernel_that_does_not_compile_is_told_in_a_sentence(rankone):
     *_, last = result.stderr.splitlines()
     assert last.startswith("rankone: Expected kernels in broken.py, line 25 that Numba can compile, but got Unknown")
     assert "unknown" in last
-    assert last.endswith("set NUMBA_DISABLE_JIT=1 to run them as plain Python while you look for it.")
+    assert last.endswith("Set NUMBA_DISABLE_JIT=1 to run them as plain Python while you look for it.")
 
 
 @pytest.mark.parametrize("makes", ["nothing + 1", "nothing.max()"])

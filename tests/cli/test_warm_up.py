@@ -69,5 +69,5 @@ def test_a_policy_for_larger_problems_is_left_for_later() -> None:
 def test_a_name_that_is_none_is_refused_before_anything_is_compiled() -> None:
     done = warm_up("best", "utz")
     assert done.returncode == 2
-    assert "did you mean uts?" in done.stderr
+    assert "Did you mean uts?" in done.stderr
     assert "compiling" not in done.stderr

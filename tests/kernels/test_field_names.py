@@ -15,7 +15,9 @@ def places():
     for room in ROOMS:
         for file in sorted((Path(rankone.__file__).parent / room).rglob("*.py")):
             for node in ast.parse(file.read_text()).body:
-                if not isinstance(node, ast.Assign) or "range" not in ast.unparse(node.value):
+                if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)):
+                    continue
+                if "range" not in ast.unparse(node.value):
                     continue
                 names = [name.id for name in node.targets[0].elts]
                 for name, place in zip(names, eval(ast.unparse(node.value)), strict=True):

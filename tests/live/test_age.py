@@ -87,8 +87,11 @@ def test_the_advice_fits(sqlite_db, tmp_path):
     with_window = start(sqlite_db, outcomes={"max_open": 1, "window": 600})
     without = start(tmp_path / "b.db", outcomes={"max_open": 1, "max_age": 90})
     for experiment, advice in (
-        (with_window, "wait, since windows of 10 minutes end them, or void old ones with void_open()"),
-        (without, "tell or void open decisions, or void old ones with void_open(); after 90 seconds they make room"),
+        (with_window, "wait, since windows of 10 minutes end them, or cancel old ones with void_open()"),
+        (
+            without,
+            "report or cancel open decisions, or cancel old ones with void_open(); after 90 seconds they make room",
+        ),
     ):
         experiment.ask()
         assert advice in str(error_of(experiment.ask))
