@@ -92,7 +92,7 @@ def test_an_exclusion_in_archives_is_whole_or_not_at_all(shop, tmp_path, monkeyp
 
     (note,) = experiment.look(lambda fold: fold.archives)
     without = run("exclude", database.where, "homepage", "--level", "row=row 2")
-    assert "--archive FOLDER reaches it, too" in without.stdout
+    assert "Add --archive FOLDER to ignore them too" in without.stdout
     told = run("exclude", database.where, "homepage", "--level", "row=row 1", "--archive", folder)
     assert "still counts" not in told.stdout
     assert experiment.report().excluded == sum(int(each.stdout.split()[0]) for each in (without, told))

@@ -26,7 +26,7 @@ HEADS = """\
 # TYPE rankone_journal_events_total counter
 # HELP rankone_stage stage of an elimination policy, from 0
 # TYPE rankone_stage gauge
-# HELP rankone_doubt probability at most that what leads is not the best
+# HELP rankone_doubt upper bound of the probability that the leader is not the best
 # TYPE rankone_doubt gauge
 # HELP rankone_decided 1 if there is a verdict at the experiment's error rate
 # TYPE rankone_decided gauge
