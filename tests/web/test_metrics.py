@@ -32,7 +32,7 @@ HEADS = """\
 # TYPE rankone_decided gauge
 # HELP rankone_exploring share of decisions that explore now
 # TYPE rankone_exploring gauge
-# HELP rankone_sample_ratio_mismatches levels of which fewer outcomes came back than they were chosen, or more clicks came too late
+# HELP rankone_sample_ratio_mismatches levels with too few outcomes for what was chosen, or too many late clicks
 # TYPE rankone_sample_ratio_mismatches gauge
 # HELP rankone_outcomes_total outcomes by kind
 # TYPE rankone_outcomes_total counter
