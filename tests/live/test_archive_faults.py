@@ -307,7 +307,7 @@ def test_what_is_wrong_with_an_archive_is_said(shop, tmp_path):
         decisions_table(database, "homepage", archive=folder)
     kept = next(row[0] for row in rows_of(database) if row[3] >= 0)
     database.use(lambda storage: storage.query(f"UPDATE rankone_journal SET at = at + 1 WHERE seq = {kept}"))
-    assert "not as they were written" in wrong(db)[0].detail
+    assert "changed or damaged" in wrong(db)[0].detail
     database.use(lambda storage: storage.query("UPDATE rankone_snapshots SET body = {}", (b"nonsense" * 9,)))
     assert any("damaged" in finding.detail for finding in wrong(db))
     with Database(db) as again, pytest.raises(JournalError, match="restore the database from a backup"):

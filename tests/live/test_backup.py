@@ -278,7 +278,7 @@ def test_a_disk_that_fills_during_a_backup_leaves_nothing_behind(db, tmp_path):
     words = [sys.executable, "-m", "rankone", "backup", str(db), str(file), "--over"]
     failed = subprocess.run(words, capture_output=True, text=True, preexec_fn=_limited, cwd=ROOT / "src")
     assert failed.returncode == 2
-    assert "expected to read or write" in failed.stderr
+    assert "Expected to read or write" in failed.stderr
     assert "Traceback" not in failed.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert file.read_bytes() == size

@@ -158,7 +158,7 @@ def test_a_visitor_gets_the_same_until_there_is_something_new_to_choose_from(sql
         first = experiment.ask(visitor="ann")
         again, twice = (experiment.ask(visitor="ann", segment=said) for said in (PHONE, None))
         assert again == twice == dataclasses.replace(first, id=again.id)
-        assert "the id that the first answer had" in str(error_of(experiment.void, again))
+        assert "the id of the first answer" in str(error_of(experiment.void, again))
         assert experiment.tell(again, True).learned
         assert experiment.tell(first, True).repeated
         asked, promised = experiment.do([Ask(visitor="bob"), Ask(visitor="bob")])  # in one commit

@@ -204,6 +204,6 @@ def test_a_client_says_who_the_visitor_is(service):
         again = experiment.ask(visitor="ann", segment={"device": "desktop"})
         assert again == dataclasses.replace(first, id=again.id)
         assert visit(page, name, visitor="ann")[0]["id"] == again.id
-        with pytest.raises(Contradiction, match="the id that the first answer had"):
+        with pytest.raises(Contradiction, match="the id of the first answer"):
             experiment.void(again)
         assert experiment.tell(again, True).status == "held"

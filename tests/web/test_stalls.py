@@ -310,4 +310,4 @@ def test_a_file_that_was_moved_is_told_by_health(sqlite_db, how):
 )
 def test_the_first_line_shows_no_password(address):
     assert "secret" not in greeting(ServerOptions(address), 80)
-    assert "database postgresql://127.0.0.1/db: out of reach for now" in greeting(ServerOptions(address), 80)
+    assert "Database postgresql://127.0.0.1/db: out of reach for now" in greeting(ServerOptions(address), 80)
