@@ -76,11 +76,12 @@ def test_a_link_stays_a_link_and_a_pipe_a_pipe(tmp_path):
 
 
 # Files that grow for as long as a program runs, the place that `whole_file` names, compressed or synced to the disk, and
-# a file that only holds locks.
+# a file that only holds locks, and a copy of standard input in a temporary folder.
 OPENED = {
     "compiling/background.py",
     "compiling/turns.py",
     "simulation/store.py",
+    "clicks/counts/table_files.py",
     "clicks/logs/collector.py",
     "clicks/synthetic/generate.py",
     "live/operate/archive_files.py",
