@@ -13,7 +13,7 @@ from tests.test_docs import ROOT, blocks
 
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 WRITTEN = Path(__file__).parent / "recipes"
-COPIED = (".ci", "src", "tests", "docs", "benchmarks")
+COPIED = (".ci", "src", "tests", "docs", "benchmarks", "deploy")
 ROW = re.compile(r"^\| an? ([^|]+) \| `(src/[^`]+)` \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
 # What a recipe adds, as the names of its tests have it: the others are as they were.
 NEW = ("epsilon-greedy", "my-family", "my-model", "my-format", "my-database", "my_chart", "my-command")
