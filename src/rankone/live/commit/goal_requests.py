@@ -67,7 +67,7 @@ class GoalRequests:
         if index == 0 and not goal.adds_up:
             return self._planner.told(request, known, bool(units))
         if any((kind, who) == (Kind.VOID, BY_ASKER) for kind, who in known.so_far):
-            raise Contradiction("'void' again, or nothing", f"an outcome of '{goal.name}'", _ONCE)
+            raise Contradiction("no outcome of a cancelled decision", f"an outcome of '{goal.name}'", _ONCE)
         return self._tell(request, index, goal, known, units, key)
 
     def _tell(
