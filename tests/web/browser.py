@@ -18,7 +18,7 @@ ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-PATIENCE = 600_000  # milliseconds: a busy machine is no failure
+PATIENCE = 120_000  # milliseconds: a busy machine is no failure
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 HOSTILE = [
     '<img src=x onerror="window.hacked=1">',

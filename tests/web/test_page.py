@@ -179,7 +179,7 @@ def test_it_plans(alive, open_page):
     expect(answer).to_contain_text("2 x 2 x 2 = 8 combinations", timeout=120_000)
     page.get_by_label("Click rate, %").fill("90")
     page.get_by_role("button", name="Plan", exact=True).click()
-    expect(answer.get_by_role("alert")).to_contain_text("ask for a smaller lift")
+    expect(answer.get_by_role("alert")).to_contain_text("Ask for a smaller lift")
     page.problems = [text for text in page.problems if "422" not in text]
 
 

@@ -141,11 +141,17 @@ def test_experiments_and_tokens_are_made_and_ended(closed, open_page):
     new.get_by_label("Name", exact=True).fill("<u>fresh</u>")
     new.locator("textarea").nth(0).fill("one\n two \n\n<script>window.hacked=1</script>")
     new.locator("textarea").nth(1).fill("x\ny")
+    new.get_by_text("More settings").click()
+    new.get_by_label("Goals").fill("order: kind=amount, cap=500\nrefund: better=less, worse_by=0.1")
     assert "with 6 combinations (3 times 2)" in carry_out(page, "New experiment", "created")
     assert "<u>fresh</u>" in database.names()
     with Experiment("<u>fresh</u>", db=database) as fresh:
         assert [row.name for row in fresh.report().factors[0].levels][:2] == ["one", "two"]
         assert fresh.changes()[0].by == admin.split("_")[1]
+        assert fresh.settings.goals == {
+            "order": {"kind": "amount", "cap": 500.0},
+            "refund": {"better": "less", "worse_by": 0.1},
+        }
 
     make = form(page, "New token")
     make.get_by_label("read").check()

@@ -8,6 +8,11 @@ const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boole
 const FIRST_SHOWN = new Set(["stopping.auto", "stopping.margin", "control.levels"]); // beside those of no group
 const FIRST = { window: 600 }; // what a page wants that does not report missing clicks
 
+// A goal in each line, with what is said of it: order: kind=amount, cap=500
+const value = (given) => given === "true" ? true : given === "" || Number.isNaN(Number(given)) ? given : Number(given);
+const said = (rest) => Object.fromEntries((rest ?? "").split(",").map((part) => part.split("=").map((each) => each.trim())).filter(([key]) => key).map(([key, given]) => [key, value(given ?? "")]));
+const goals = (given) => Object.fromEntries(lines(given).map((line) => line.split(/:(.*)/s)).map(([name, rest]) => [name.trim(), said(rest)]));
+
 // A name in each line, and what belongs to it behind an equals sign, if anything does.
 const byName = (text, value) => Object.fromEntries(lines(text).map((line) => line.split(/=(.*)/s)).map(([name, rest]) => [name.trim(), value(rest)]));
 
@@ -21,9 +26,10 @@ const KINDS = {
   flag: [(each) => input(each.path, { type: "checkbox" }), () => true],
   policy: [(each) => input(each.path, { maxlength: "256" }), String],
   combination: [text, (given) => byName(given, (level) => (level ?? "").trim())],
+  goals: [text, goals],
   attributes: [text, (given) => byName(given, (levels) => levels === undefined ? null : levels.split(",").map((level) => level.trim()))],
 };
-const EXAMPLES = { combination: "headline = A", attributes: "device = phone, desktop" };
+const EXAMPLES = { combination: "headline = A", attributes: "device = phone, desktop", goals: "click\norder: kind=amount, cap=500" };
 
 function settingField(setting) {
   const made = KINDS[setting.kind][0](setting);
