@@ -1,11 +1,11 @@
 """Vectors of users and items, found while playing: Gibbs sampling, and Thompson sampling on top of it.
 
-Own policy, after particle Thompson sampling (Kawale, Bui, Kveton, Tran-Thanh, Chawla, NeurIPS 2015; here `pts`) with one
-chain that is swept now and then, instead of particles. No bound on regret is proven.
+Own policy, after particle Thompson sampling (Kawale, Bui, Kveton, Tran-Thanh, Chawla, NeurIPS 2015; here `pts`) with
+one chain that is swept now and then, instead of particles. No bound on regret is proven.
 
 **Model.** User i gives item j the outcome U_i'V_j plus normal noise of variance s2; U_i and V_j have r numbers each,
-normal around 0 with variance `scale`. Nobody has to know the variances: s2 is m (1 - m) for the click rate m so far, and
-the scale m sqrt(2 / r), for which products scatter as rates do. A `model` of a log brings a prior of its own.
+normal around 0 with variance `scale`. Nobody has to know the variances: s2 is m (1 - m) for the click rate m so far,
+and the scale m sqrt(2 / r), for which products scatter as rates do. A `model` of a log brings a prior of its own.
 
 **Rule.** For user i draw u given all V and what i has clicked; show the item with the largest u'V_j. When the outcome
 comes, redraw U_i, then V_j. After every 500 outcomes (N users: after N if that is more; at first after 1, 2, 4, ...)
@@ -73,13 +73,13 @@ class LowRankTS(VisitPolicy):
         sweep: everything is redrawn after so many outcomes, or as many as there are users; 0: never.
         model: a file of `rankone.personal`, to start from what a log says.
 
-    >>> LowRankTS(users=300, rank=3).label
-    'lowrank-ts:users=300,rank=3'
+    >>> LowRankTS(users=300, rank=2).label
+    'lowrank-ts:users=300,rank=2'
     """
 
     name = "lowrank-ts"
     use_when = "users who come back, with tastes in common; no features"
-    rank: Annotated[int, "[1, 100]"] = 2
+    rank: Annotated[int, "[1, 100]"] = 3
     noise: Annotated[float | None, "(0, inf)"] = None
     scale: Annotated[float | None, "(0, inf)"] = None
     sweep: Annotated[int, "[0, inf)"] = 500
@@ -122,8 +122,8 @@ def normal_priors(known: Vectors) -> Floats:
 
 
 @noalloc
-def draw_user(state: Any, user: int, rng: Any) -> None:
-    """Draw the vector of a user into `drawn`, given those of all items."""
+def fill_user(state: Any, user: int) -> None:
+    """Fill in what the vector of a user is drawn from, given those of all items: see `draw_normal`."""
     r, root, drawn = len(state.drawn), state.root, state.drawn
     weight, centre = 1.0 / state.settings[LR_NOISE], state.settings[LR_CENTRE]
     for k in range(r):
@@ -139,7 +139,13 @@ def draw_user(state: Any, user: int, rng: Any) -> None:
                 scaled = pulls * state.of_items[item, k]
                 for m in range(k, r):
                     root[k, m] += scaled * state.of_items[item, m]
-    draw_normal(root, drawn, rng)
+
+
+@noalloc
+def draw_user(state: Any, user: int, rng: Any) -> None:
+    """Draw the vector of a user into `drawn`, given those of all items."""
+    fill_user(state, user)
+    draw_normal(state.root, state.drawn, rng)
 
 
 @noalloc
@@ -226,6 +232,14 @@ def sweep(state: Any, rng: Any) -> None:
 
 
 @noalloc
+def follow(state: Any, user: int, item: int, clicked: int, rng: Any) -> None:
+    """Redraw the user and then the item of an outcome that was just counted."""
+    add_outcomes(state, user, item, 1.0, clicked - state.settings[LR_CENTRE])
+    redraw_user(state, user, rng)
+    draw_item(state, item, rng)
+
+
+@noalloc
 def show_best_of(state: Any, rng: Any, shown: Any) -> None:
     """Show the item that suits the vector in `drawn` best."""
     for item in range(len(state.scores)):
@@ -247,9 +261,7 @@ def _decide(state: LowRankState, context: Any, rng: Any, shown: Any) -> int:
     for index in range(state.counters[V_WAITING]):
         user, item, clicked = state.waiting[index, 0], state.waiting[index, 1], state.waiting[index, 2]
         file_visit(state, user, item, clicked)
-        add_outcomes(state, user, item, 1.0, clicked - state.settings[LR_CENTRE])
-        redraw_user(state, user, rng)
-        draw_item(state, item, rng)
+        follow(state, user, item, clicked, rng)
     state.counters[V_WAITING] = 0
     user = user_in(state, context)
     draw_user(state, user, rng)

@@ -23,8 +23,8 @@ from rankone.policies.engines.regression import set_root, solve_down, solve_up
 _MOST = 2 * 10**7  # counts of users and items
 _WAITING = 64
 _RECALLED_SWEEPS = 20  # after outcomes of an earlier time
-# Fields of `counters`: outcomes that wait, outcomes taken in, whose outcomes are recalled, sweeps that are due, when the
-# next one is, and of how many outcomes a period is.
+# Fields of `counters`: outcomes that wait, outcomes taken in, whose outcomes are recalled, sweeps that are due, when
+# the next one is, and of how many outcomes a period is.
 V_WAITING, V_SEEN, V_WHOSE, V_DUE, V_NEXT, V_PERIOD = range(6)
 
 
@@ -166,7 +166,7 @@ def _view(state: Any) -> View | None:
 
 
 def learns_visits(state_class: type) -> None:
-    """Register what states with the fields of `VisitPolicy.tables` do with outcomes; the tag of a decision is its user."""
+    """Register what states with the fields of `VisitPolicy.tables` do with outcomes; a tag is a user."""
     learn.register(state_class)(_learn)
     set_context.register(state_class)(_set_context)
     relearn.register(state_class)(_relearn)

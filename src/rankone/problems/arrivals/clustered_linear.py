@@ -90,7 +90,7 @@ class ClusteredLinear(Problem):
 
     def earned(self, clicks: Ints) -> Floats:
         """Return payoffs."""
-        return UNIT * clicks[:, 0]
+        return np.multiply(UNIT, clicks[:, 0], dtype=np.float64)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that make the same problem."""
@@ -129,7 +129,7 @@ def _observe(world: ClusteredLinearWorld, step: int, rng: Any, context: Any) -> 
 @respond.register(ClusteredLinearWorld)
 def _respond(world: ClusteredLinearWorld, shown: Any, outcome: Any, rng: Any) -> bool:
     payoff = world.payoff[shown[0]] + world.noise[0] * (2.0 * rng.random() - 1.0)
-    outcome[0] = int(math.floor(payoff / UNIT + 0.5))
+    outcome[0] = math.floor(payoff / UNIT + 0.5)
     return True
 
 

@@ -1,7 +1,7 @@
 """A world from a complete table of users and items in a file: ``table:ratings.csv``, ``table:FILE:low=-10,high=10``.
 
-Each line is a user, each column an item; a first column of texts names users and is left out. What a user gives an item,
-from `low` to `high`, becomes the rate at which it is clicked, from 0 to 1.
+Each line is a user, each column an item; a first column of texts names users and is left out. What a user gives an
+item, from `low` to `high`, becomes the rate at which it is clicked, from 0 to 1.
 """
 
 from pathlib import Path
