@@ -127,8 +127,9 @@ def _decide_ucb(state: LatentUCBState, context: Any, rng: Any, shown: Any) -> in
     for item in range(len(state.scores)):
         outcomes += state.pulls[user, item]
     radius = 0.5 * math.sqrt(6.0 * math.log(outcomes + 1.0))
-    for each in range(len(state.rates)):
-        best = 0.0
+    first, count = int(rng.random() * len(state.rates)), len(state.rates)  # of classes that are equal, any
+    for index in range(count):
+        each, best = (first + index) % count, 0.0
         for item in range(len(state.scores)):
             best = max(best, state.rates[each, item])
         if best > largest and _admissible(state, user, each, radius):
