@@ -203,7 +203,12 @@ class CLUB(LinUCB):
 class MixtureLinear:
     def __init__(self, users, d, rng, clusters):
         self.rng, self.scale, self.noise = rng, 2.25 / d, 0.25
-        self.m, self.b, self.yy, self.t = np.zeros((users, d, d)), np.zeros((users, d)), np.zeros(users), np.zeros(users)
+        self.m, self.b, self.yy, self.t = (
+            np.zeros((users, d, d)),
+            np.zeros((users, d)),
+            np.zeros(users),
+            np.zeros(users),
+        )
         self.theta, self.shares, self.z = np.zeros((clusters, d)), np.zeros(clusters), np.zeros(users, int)
         self.next = 0
 

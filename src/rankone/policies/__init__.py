@@ -16,8 +16,8 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.arrivals.club import CLUB as CLUB
     from rankone.policies.arrivals.icf import ICFTS as ICFTS
     from rankone.policies.arrivals.icf import ICFUCB as ICFUCB
+    from rankone.policies.arrivals.known_classes import LatentTS as LatentTS
     from rankone.policies.arrivals.known_classes import LatentUCB as LatentUCB
-    from rankone.policies.arrivals.known_classes import MTS as MTS
     from rankone.policies.arrivals.lowrank_ts import LowRankTS as LowRankTS
     from rankone.policies.arrivals.mixture_linear_ts import MixtureLinearTS as MixtureLinearTS
     from rankone.policies.arrivals.mixture_ts import MixtureTS as MixtureTS

@@ -45,7 +45,7 @@ class LatentUCBState(_KnownState):
     """What `latent-ucb` remembers."""
 
 
-class MTSState(_KnownState):
+class LatentTSState(_KnownState):
     """What `mts` remembers."""
 
 
@@ -95,18 +95,18 @@ class LatentUCB(KnownClasses):
 
 
 @dataclass(frozen=True)
-class MTS(KnownClasses):
+class LatentTS(KnownClasses):
     """Classes of users with known click rates, by Thompson sampling.
 
-    >>> MTS(users=50).label
+    >>> LatentTS(users=50).label
     'mts:users=50'
     """
 
     name = "mts"
     use_when = "classes of users whose click rates a log has shown"
 
-    def _begin(self, sizes: Ints, forbidden: Ints) -> MTSState:
-        return self.begin(MTSState, sizes, forbidden)
+    def _begin(self, sizes: Ints, forbidden: Ints) -> LatentTSState:
+        return self.begin(LatentTSState, sizes, forbidden)
 
 
 @noalloc
@@ -140,8 +140,8 @@ def _decide_ucb(state: LatentUCBState, context: Any, rng: Any, shown: Any) -> in
     return user
 
 
-@decide.register(MTSState)
-def _decide_ts(state: MTSState, context: Any, rng: Any, shown: Any) -> int:
+@decide.register(LatentTSState)
+def _decide_ts(state: LatentTSState, context: Any, rng: Any, shown: Any) -> int:
     file_waiting(state)
     user, weights, count = user_in(state, context), state.weights, len(state.weights)
     largest, total = -math.inf, 0.0
@@ -164,4 +164,4 @@ def _decide_ts(state: MTSState, context: Any, rng: Any, shown: Any) -> int:
 
 
 learns_visits(LatentUCBState)
-learns_visits(MTSState)
+learns_visits(LatentTSState)
