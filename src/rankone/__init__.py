@@ -12,6 +12,7 @@ from rankone._version import __version__
 _HOMES = {
     name: home
     for home, names in {
+        "rankone.analysis.personal": "Personal personal",
         "rankone.analysis": "Analysis ReplayedPolicy WhatIf WhatIfLists analyse analyze evaluate evaluate_lists to_obp",
         "rankone.clicks.rank1_test.check": "check_rank1",
         "rankone.client.client": "Client",
