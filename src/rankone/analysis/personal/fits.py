@@ -96,7 +96,7 @@ def _update(
     prior, squares = np.linalg.inv(law[1]), others_spread + others[:, :, None] * others[:, None, :]
     r = len(prior)
     precision = prior + (shown @ squares.reshape(-1, r * r)).reshape(-1, r, r) / noise
-    spread: Floats = np.linalg.inv(precision)
+    spread = np.asarray(np.linalg.inv(precision), np.float64)
     means: Floats = np.einsum("ikl,il->ik", spread, prior @ law[0] + excess @ others / noise)
     return means, spread
 
