@@ -38,7 +38,6 @@ class TestEveryPolicy(PolicySuite):
     def _each(self, name, tmp_path_factory):
         self.policy = rankone.as_policy(name)
         self.folder = tmp_path_factory.getbasetemp()
-        self.learns = name != "nmf-bandit"  # it explores for thousands of visits by each of many users
 
     def told(self, shape):
         result = super().told(shape)

@@ -8,7 +8,7 @@ import rankone
 from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
-from rankone.problems.arrivals import Arrivals, ClusteredLinear, laws, latent, mixed
+from rankone.problems.arrivals import Arrivals, ClusteredLinear, latent, laws, mixed
 from rankone.testing import ProblemSuite
 
 RATES = [[0.5, 0.2, 0.9], [0.1, 0.4, 0.3], [0.7, 0.6, 0.1]]

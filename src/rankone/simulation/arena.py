@@ -69,7 +69,7 @@ _QUICK_SHARE = 10  # a quick arena plays a tenth of each horizon
 # visitors who can be told apart.
 _LEFT_OUT = {"best", "best-list", "comb-cascade", "segmented-uts", "swap-neighbours"}
 # These need to know classes or vectors of items beforehand, pts 20 times the time of the others.
-_LEFT_OUT |= {"icf-ts", "icf-ucb", "latent-ucb", "mts", "nmf-bandit", "pts"}
+_LEFT_OUT |= {"icf-ts", "icf-ucb", "latent-ucb", "mts", "pts"}
 # What is made for worlds that change plays where worlds do, unless it is named.
 _FOR_CHANGES = {"cusum-ucb", "d-ts", "discounted-uts", "glr-kl-ucb", "glr-uts", "m-ucb", "restarting-uts"}
 _FOR_CHANGES |= {"sliding-uts", "sw-ts"}

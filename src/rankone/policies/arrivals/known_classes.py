@@ -20,7 +20,7 @@ from rankone.errors import InputError
 from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.arrivals.model import read_model
-from rankone.policies.arrivals.visits import VisitPolicy, file_waiting, learns_visits, show_largest, user_in
+from rankone.policies.arrivals.visits import VisitPolicy, file_waiting, learns_visits, pick_by, show_largest, user_in
 from rankone.specs import Numbers
 
 _EDGE = 1e-6
@@ -143,23 +143,14 @@ def _decide_ucb(state: LatentUCBState, context: Any, rng: Any, shown: Any) -> in
 @decide.register(LatentTSState)
 def _decide_ts(state: LatentTSState, context: Any, rng: Any, shown: Any) -> int:
     file_waiting(state)
-    user, weights, count = user_in(state, context), state.weights, len(state.weights)
-    largest, total = -math.inf, 0.0
-    for each in range(count):
-        weights[each] = state.shares[each]
+    user = user_in(state, context)
+    for each in range(len(state.weights)):
+        state.weights[each] = state.shares[each]
         for item in range(len(state.scores)):
-            pulls, clicks = state.pulls[user, item], state.clicks[user, item]
+            pulls, clicks, rate = state.pulls[user, item], state.clicks[user, item], state.rates[each, item]
             if pulls > 0.0:
-                rate = state.rates[each, item]
-                weights[each] += clicks * math.log(rate) + (pulls - clicks) * math.log(1.0 - rate)
-        largest = max(largest, weights[each])
-    for each in range(count):
-        total += math.exp(weights[each] - largest)
-        weights[each] = total
-    drawn, chosen = rng.random() * total, 0
-    while chosen < count - 1 and drawn >= weights[chosen]:
-        chosen += 1
-    show_largest(state, state.rates[chosen], rng, shown)
+                state.weights[each] += clicks * math.log(rate) + (pulls - clicks) * math.log(1.0 - rate)
+    show_largest(state, state.rates[pick_by(state.weights, rng)], rng, shown)
     return user
 
 

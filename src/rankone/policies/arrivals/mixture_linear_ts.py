@@ -20,7 +20,6 @@ import numpy as np
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
-from rankone.numerics.betas.beta import draw_beta
 from rankone.policies.arrivals.featured import (
     FT_NEXT,
     FT_SEEN,
@@ -31,7 +30,7 @@ from rankone.policies.arrivals.featured import (
     keeps_features,
     user_of,
 )
-from rankone.policies.arrivals.visits import draw_normal, show_largest
+from rankone.policies.arrivals.visits import draw_normal, draw_shares, pick_by, show_largest
 
 _OFTEN, _SELDOM, _EARLY = 20, 100, 2_000
 _NOISE_RATE = 0.01  # of the inverse gamma prior
@@ -116,19 +115,11 @@ def _misfit(state: Any, user: int, each: int) -> float:
 @noalloc
 def _draw_label(state: Any, user: int, rng: Any) -> int:
     """Draw the cluster of a user."""
-    weights, count, largest, total = state.weights, len(state.weights), -math.inf, 0.0
-    for each in range(count):
-        weights[each] = state.shares[each]
+    for each in range(len(state.weights)):
+        state.weights[each] = state.shares[each]
         if state.seen[user, 0] > 0.0:
-            weights[each] -= _misfit(state, user, each) / (2.0 * state.settings[ML_NOISE])
-        largest = max(largest, weights[each])
-    for each in range(count):
-        total += math.exp(weights[each] - largest)
-        weights[each] = total
-    drawn, label = rng.random() * total, 0
-    while label < count - 1 and drawn >= weights[label]:
-        label += 1
-    return label
+            state.weights[each] -= _misfit(state, user, each) / (2.0 * state.settings[ML_NOISE])
+    return pick_by(state.weights, rng)
 
 
 @noalloc
@@ -167,7 +158,7 @@ def _draw_theta(state: Any, each: int, rng: Any) -> None:
 @noalloc
 def _sweep(state: Any, rng: Any) -> None:
     """Draw all clusters of users, what features are worth to them, their shares, and the noise."""
-    count, outcomes, errors, rest, left = len(state.theta), 0.0, _NOISE_RATE, 0.0, 0.0
+    count, outcomes, errors = len(state.theta), 0.0, _NOISE_RATE
     for each in range(count):
         state.members[each] = 0.0
     for user in range(len(state.label)):
@@ -175,13 +166,7 @@ def _sweep(state: Any, rng: Any) -> None:
         state.members[state.label[user]] += 1.0
     for each in range(count):
         _draw_theta(state, each, rng)
-        rest += state.members[each] + 1.0
-    for each in range(count - 1):
-        rest -= state.members[each] + 1.0
-        share = min(max(draw_beta(state.members[each] + rest - 1.0, state.members[each], rng), 1e-300), 1.0 - 1e-16)
-        state.shares[each] = left + math.log(share)
-        left += math.log1p(-share)
-    state.shares[count - 1] = left
+    draw_shares(state.members, state.shares, rng)
     for user in range(len(state.label)):
         outcomes += state.seen[user, 0]
         errors += 0.5 * (state.seen[user, 1] + _misfit(state, user, state.label[user]))

@@ -28,9 +28,11 @@ from rankone.policies.arrivals.model import read_model
 from rankone.policies.arrivals.visits import (
     V_WAITING,
     VisitPolicy,
+    draw_shares,
     file_visit,
     file_waiting,
     learns_visits,
+    pick_by,
     show_largest,
     sweeps_due,
     user_in,
@@ -128,31 +130,7 @@ def _draw_label(state: Any, user: int, rng: Any) -> int:
         if pulls > 0.0:
             for each in range(count):
                 weights[each] += clicks * state.logs[1, each, item] + (pulls - clicks) * state.logs[0, each, item]
-    largest, total = -math.inf, 0.0
-    for each in range(count):
-        largest = max(largest, weights[each])
-    for each in range(count):
-        total += math.exp(weights[each] - largest)
-        weights[each] = total
-    drawn, label = rng.random() * total, 0
-    while label < count - 1 and drawn >= weights[label]:
-        label += 1
-    return label
-
-
-@noalloc
-def _draw_shares(state: Any, rng: Any) -> None:
-    """Draw rho ~ Dirichlet(1 + members), one share after the other of what is left."""
-    rest, left, count = 0.0, 0.0, len(state.members)
-    for each in range(count):
-        rest += state.members[each] + 1.0
-    for each in range(count - 1):
-        rest -= state.members[each] + 1.0
-        share = draw_beta(state.members[each] + rest - 1.0, state.members[each], rng)
-        share = min(max(share, 1e-300), 1.0 - 1e-16)
-        state.shares[each] = left + math.log(share)
-        left += math.log1p(-share)
-    state.shares[count - 1] = left
+    return pick_by(weights, rng)
 
 
 @noalloc
@@ -166,7 +144,7 @@ def _sweep(state: Any, rng: Any) -> None:
     for user in range(len(state.label)):
         state.label[user] = _draw_label(state, user, rng)
         _move(state, user, state.label[user], 1.0)
-    _draw_shares(state, rng)
+    draw_shares(state.members, state.shares, rng)
     for each in range(count):
         for item in range(items):
             _draw_rate(state, each, item, rng)

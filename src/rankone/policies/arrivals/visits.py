@@ -16,6 +16,7 @@ from rankone.compiling.compiled import inlined, noalloc
 from rankone.errors import InputError
 from rankone.kernels.policy import View, learn, relearn, set_context, view
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.betas.beta import draw_beta
 from rankone.policies.combination_policy import CombinationPolicy, combination_view
 from rankone.policies.engines.combinations import may_show, number_of, write_levels
 from rankone.policies.engines.regression import set_root, solve_down, solve_up
@@ -125,6 +126,36 @@ def draw_normal(root: Floats, drawn: Floats, rng: Any) -> None:
     for k in range(len(drawn)):
         drawn[k] += rng.standard_normal()
     solve_up(root, drawn)
+
+
+@noalloc
+def pick_by(weights: Floats, rng: Any) -> int:
+    """Draw an index by the logarithms of its weights, which are used up."""
+    count, largest, total, index = len(weights), -math.inf, 0.0, 0
+    for each in range(count):
+        largest = max(largest, weights[each])
+    for each in range(count):
+        total += math.exp(weights[each] - largest)
+        weights[each] = total
+    drawn = rng.random() * total
+    while index < count - 1 and drawn >= weights[index]:
+        index += 1
+    return index
+
+
+@noalloc
+def draw_shares(members: Floats, shares: Floats, rng: Any) -> None:
+    """Draw logarithms of shares from Dirichlet(1 + members), one share after the other of what is left."""
+    rest, left, count = 0.0, 0.0, len(members)
+    for each in range(count):
+        rest += members[each] + 1.0
+    for each in range(count - 1):
+        rest -= members[each] + 1.0
+        share = draw_beta(members[each] + rest - 1.0, members[each], rng)
+        share = min(max(share, 1e-300), 1.0 - 1e-16)
+        shares[each] = left + math.log(share)
+        left += math.log1p(-share)
+    shares[count - 1] = left
 
 
 @noalloc
