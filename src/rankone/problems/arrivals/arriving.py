@@ -38,7 +38,7 @@ class ArrivalsWorld(NamedTuple):
 
     rates: Floats  # (users, items)
     best: Floats  # (users,) the rate of the user's best item
-    upto: Floats  # (users,) the share of this user and those before
+    upto: Floats  # (users,) the weight of this user and those before
     cold: Ints  # (2,) visits until a new user joins, 0 where users stay; how many users there are at a time
     visitor: Ints  # (1,)
 
@@ -75,12 +75,18 @@ class Arrivals(Problem):
         weights = np.ones(users) if shares is None else np.array(shares, float)
         if weights.shape != (users,) or not (weights > 0.0).all() or np.isinf(weights).any():
             raise InputError("a share above 0 for each user", f"{weights.size} shares", f"name {users} shares")
-        self.shares = weights / weights.sum()
+        self.weights = weights
         self.visits = whole_number("visits", visits, least=0)
         self.classes = None if classes is None else np.array(classes, np.int64)
         if self.classes is not None and self.classes.shape != (users,):
             raise InputError("a class for each user", f"{self.classes.size} classes", f"name {users} classes")
         self.name = checked_name(name, lambda: f"{self.kind}:{users}x{self.rates.shape[1]}:{self.digest[:6]}")
+
+    @property
+    def shares(self) -> Floats:
+        """How much of the traffic each user is."""
+        shares: Floats = self.weights / self.weights.sum()
+        return shares
 
     @property
     def shape(self) -> tuple[int]:
@@ -90,7 +96,7 @@ class Arrivals(Problem):
     def start(self) -> ArrivalsWorld:
         """Return the world before the first visit."""
         cold = np.array([self.visits, max(1, len(self.rates) // 10)])
-        best, upto = self.rates.max(axis=1), np.cumsum(self.shares)
+        best, upto = self.rates.max(axis=1), np.cumsum(self.weights)
         return ArrivalsWorld(self.rates.copy(), best, upto, cold, np.zeros(1, np.int64))
 
     def known(self) -> dict[str, Any]:
@@ -133,7 +139,7 @@ class Arrivals(Problem):
     def to_dict(self) -> dict[str, Any]:
         """Plain values that make the same problem."""
         classes = None if self.classes is None else self.classes.tolist()
-        plain = {"rates": self.rates.tolist(), "shares": self.shares.tolist()}
+        plain = {"rates": self.rates.tolist(), "shares": self.weights.tolist()}
         return plain | {"visits": self.visits, "classes": classes, "name": self.name}
 
     def __repr__(self) -> str:
