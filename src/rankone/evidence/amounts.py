@@ -150,7 +150,8 @@ def log_likelihoods(amounts: Amounts, ratios: Floats) -> Floats:
 def ratio_interval(amounts: Amounts, x: int, y: int, error: float) -> tuple[float, float | None]:
     """Return between which ratios x brings what y does, at all times but for the error; None: no bound yet.
 
-    An end is where the evidence for all ratios beyond reaches 2 / error.
+    An end is the first ratio, from the far side on, of which the evidence does not reach 2 / error. So an interval
+    without the true ratio means that the evidence at just this ratio is there, which Ville's inequality bounds.
 
     >>> amounts = start_amounts((2,))
     >>> weigh_amounts(amounts, np.array([[0], [1]] * 400), np.array([0.5, 0.2] * 400), np.full((800, 2), 0.5))
@@ -164,13 +165,13 @@ def ratio_interval(amounts: Amounts, x: int, y: int, error: float) -> tuple[floa
 
 
 def _lower_end(amounts: Amounts, x: int, y: int, bar: float) -> float:
-    """Return the largest ratio of which it is proven that x brings more than that for each of y; 0: none is."""
+    """Return up to which ratio it is proven of each that x brings more than that for each of y; 0: of none."""
     places, result = np.linspace(-_FURTHEST, _FURTHEST, _COARSE), -math.inf
     for _ in range(2):
-        proven = places[_log_evidences(amounts, x, y, np.exp(places)) >= bar]
-        if not len(proven):
+        proven = _log_evidences(amounts, x, y, np.exp(places)) >= bar
+        if not proven[0]:
             break
-        result = float(proven[-1])
+        result = float(places[-1] if proven.all() else places[np.argmin(proven) - 1])
         places = np.linspace(result, result + 2.0 * _FURTHEST / (_COARSE - 1), _FINE)
     return math.exp(result)
 
