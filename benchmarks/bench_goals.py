@@ -13,7 +13,7 @@ import numpy as np
 from loky import get_reusable_executor
 
 import rankone
-from benchmarks.goal_worlds import KINDS, SIZES, WORLDS, wrong
+from benchmarks.goal_worlds import KINDS, WORLDS, wrong
 from rankone.compiling.compiled import compiled
 from rankone.evidence.amounts import present, start_amounts
 from rankone.evidence.levels import RATIOS
@@ -50,7 +50,7 @@ def errors(runs=RUNS, visitors=VISITORS):
         tasks = [(world, SEED + seed, visitors, known) for seed in range(runs)]
         found = list(get_reusable_executor(WORKERS).map(_wrong, tasks, chunksize=20))
         cells = " | ".join(f"{sum(each[kind] for each in found) / runs:.1%}" for kind in KINDS)
-        lines.append(f"| {world if known else f'(the first, weighed as if choices were even: {SIZES})'} | {cells} |")
+        lines.append(f"| {world if known else 'control: the first, its probabilities ignored'} | {cells} |")
     return "\n".join(lines)
 
 
@@ -61,7 +61,7 @@ def _wrong(task):
 def verdicts(runs=VERDICTS):
     """Return the table of visitors until a verdict of two levels, on amounts and on clicks that they are rounded to."""
     lines = [
-        f"| 2% order, log-normal amounts; {runs} runs | visitors until proven, median: amounts | rounded | ratio |"
+        f"| 2% order, log-normal amounts; {runs} runs | visitors until proven (median), by amounts | by clicks they are rounded to | ratio |"
     ]
     lines.append("|---|---|---|---|")
     for name, orders in ORDERS.items():

@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankone.compiling.compiled import compiled, noalloc
-from rankone.evidence.amounts import log_evidence, start_amounts, weigh_amounts
-from rankone.live.goals import error_shares
+from rankone.evidence.amounts import error_shares, log_evidence, start_amounts, weigh_amounts
 
 ERROR, GOALS = 0.05, 3
 SIZES = (3, 2)

@@ -30,6 +30,7 @@ _HOMES = {
         "rankone.simulation": "Arena Feedback Study Sweep arena recommend simulate sweep",
         "rankone.simulation.identification": "Identification identify",
         "rankone.simulation.plans.plan": "plan",
+        "rankone.simulation.plans.plan_goal": "plan_goal",
     }.items()
     for name in names.split()
 }

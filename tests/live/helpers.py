@@ -51,9 +51,10 @@ class Clock(clock.Clock):
 ORDERS = {"click": {}, "order": {"kind": "amount", "cap": 10}}
 
 
-def orders_of(experiment):
+def orders_of(experiment, rows=None):
     """Return what was told of orders by decision and key, and check that every count of them is the same."""
-    rows = experiment.database.use(lambda storage: storage.tail(1, 0, 10**9))
+    if rows is None:
+        rows = experiment.database.use(lambda storage: storage.tail(1, 0, 10**9))
     told = [row for row in rows if row[KIND] == Kind.GOAL]
     keys = [row[COLUMNS.index("key")] for row in told]
     assert len(set(keys)) == len(keys), "counted twice"

@@ -128,10 +128,10 @@ def weigh_amounts(amounts: Any, shown: Ints, values: Floats, crosses: Floats) ->
 
 def present(amounts: Amounts) -> Floats:
     """Return the log evidence by now, (levels, levels), that one level brings more than another."""
-    return _log_evidences(amounts.gain, amounts.loss, amounts.gain2, amounts.loss2)
+    return evidence_of_sums(amounts.gain, amounts.loss, amounts.gain2, amounts.loss2)
 
 
-def _log_evidences(gain: Any, loss: Any, gain2: Any, loss2: Any) -> Floats:
+def evidence_of_sums(gain: Any, loss: Any, gain2: Any, loss2: Any) -> Floats:
     """Return `log_evidence` of arrays of sums, for the ratio 1."""
     bets = (np.array(each).reshape(-1, *(1,) * np.ndim(gain)) for each in (BETS, _GAIN_COSTS, _LOSS_COSTS, WEIGHTS))
     bet, gain_cost, loss_cost, weight = bets
@@ -179,9 +179,21 @@ def _lower_end(amounts: Amounts, x: int, y: int, bar: float) -> float:
     places, result = np.linspace(-_FURTHEST, _FURTHEST, _COARSE), -math.inf
     gain, loss, gain2, loss2 = (float(each[x, y]) for each in amounts[:4])
     for _ in range(2):
-        proven = _log_evidences(gain / np.exp(places), loss, gain2 / np.exp(2.0 * places), loss2) >= bar
+        proven = evidence_of_sums(gain / np.exp(places), loss, gain2 / np.exp(2.0 * places), loss2) >= bar
         if not proven[0]:
             break
         result = float(places[-1] if proven.all() else places[np.argmin(proven) - 1])
         places = np.linspace(result, result + 2.0 * _FURTHEST / (_COARSE - 1), _FINE)
     return math.exp(result)
+
+
+def error_shares(error: float, n_goals: int) -> list[float]:
+    """Return the error of each goal's statements: the first has half, the others share the other half.
+
+    So the winner and all statements about the other goals are wrong with probability at most `error` together, whatever
+    depends on what. That a level is out, and intervals of the first goal, have its part for themselves, as always.
+
+    >>> error_shares(0.05, 1), error_shares(0.06, 3)
+    ([0.05], [0.03, 0.015, 0.015])
+    """
+    return [error] if n_goals == 1 else [error / 2.0, *[error / 2.0 / (n_goals - 1)] * (n_goals - 1)]
