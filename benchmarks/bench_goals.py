@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 from loky import get_reusable_executor
 
 import rankone
@@ -33,10 +34,20 @@ ORDERS = {
     "orders worth 30% more": (0.02, 0.8, 10.0, 1.0, 1.3),
 }
 
+#: Of orders of 2% of visitors, for tables.
+AMOUNTS = {
+    "log-normal, 0.8": lambda rng, n: rng.lognormal(3.0, 0.8, n),
+    "log-normal, 1.2": lambda rng, n: rng.lognormal(3.0, 1.2, n),
+    "log-normal, 1.6": lambda rng, n: rng.lognormal(3.0, 1.6, n),
+    "Pareto 2.1": lambda rng, n: rng.pareto(2.1, n) + 1.0,
+    "Pareto 1.5, infinite variance": lambda rng, n: rng.pareto(1.5, n) + 1.0,
+    "Pareto 1.5, capped at 50": lambda rng, n: np.minimum(rng.pareto(1.5, n) + 1.0, 50.0),
+}
+
 
 def report():
     """Return all tables, and write them down."""
-    text = "\n\n".join([errors(), verdicts(), learners(), costs()])
+    text = "\n\n".join([errors(), verdicts(), learners(), tables(), costs()])
     PAGE.write_text(text + "\n")
     return text
 
@@ -152,6 +163,27 @@ def _learn(rng, learner, values, rate, more, horizon, known):
         known[best, 1] += value * value
         known[best, 2] += 1.0
     return lost
+
+
+def tables(runs=RUNS, levels=3):
+    """Return how often `analyse_revenue` calls a level worse, of three that are equal."""
+    lines = [
+        f"| revenue of {levels} equal levels, {runs} tables | visitors of each | compared | a level wrongly worse |"
+    ]
+    lines.append("|---|---|---|---|")
+    names = np.array(["A", "B", "C"])[:levels]
+    for name, draw in AMOUNTS.items():
+        for visitors in (3_000, 30_000):
+            rng, compared, wrongly = np.random.default_rng([SEED, len(name), visitors]), 0, 0
+            for _ in range(runs):
+                n = visitors * levels
+                values = np.where(rng.random(n) < 0.02, draw(rng, n), 0.0)
+                table = pl.DataFrame({"page": np.repeat(names, visitors), "revenue": values})
+                found = [level for level in rankone.analyse_revenue(table, "revenue").levels if level.high != 1.0]
+                compared += any(level.high < np.inf for level in found)
+                wrongly += any(level.high < 1.0 for level in found)
+            lines.append(f"| {name} | {visitors:,} | {compared / runs:.0%} | {wrongly / runs:.1%} |")
+    return "\n".join(lines)
 
 
 def costs(turns=TURNS):
