@@ -63,7 +63,7 @@ class Decisions(gymnasium.Env[Floats, Ints]):
         return self._next_visitor(), reward, False, self._step >= self.horizon, info
 
     def _next_visitor(self) -> Floats:
-        context = np.zeros(self.observation_space.shape)
+        context = np.zeros(max(1, self._layout.context))
         move(self._world, self._step, self._rng)
         observe(self._world, self._step, self._rng, context[: self._layout.context])
         return context
