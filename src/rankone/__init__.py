@@ -14,6 +14,7 @@ _HOMES = {
     for home, names in {
         "rankone.analysis.personal": "Personal personal",
         "rankone.analysis": "Analysis ReplayedPolicy WhatIf WhatIfLists analyse analyze evaluate evaluate_lists to_obp",
+        "rankone.analysis.revenue": "RevenueAnalysis analyse_revenue",
         "rankone.clicks.rank1_test.check": "check_rank1",
         "rankone.client.client": "Client",
         "rankone.client.signing": "sign_visitor",
@@ -31,6 +32,7 @@ _HOMES = {
         "rankone.simulation": "Arena Feedback Study Sweep arena recommend simulate sweep",
         "rankone.simulation.identification": "Identification identify",
         "rankone.simulation.plans.plan": "plan",
+        "rankone.simulation.plans.plan_goal": "plan_goal",
     }.items()
     for name in names.split()
 }
