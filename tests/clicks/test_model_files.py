@@ -12,7 +12,7 @@ import rankone
 from rankone import clicks
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
-from rankone.testing.click_models import example_counts, example_lists
+from tests.suites.click_models import example_counts
 
 COLUMNS = {"query": "query", "item": "item", "position": "position", "clicked": "clicked"}
 
@@ -89,28 +89,6 @@ def test_every_model_draws_itself(name, tmp_path):
     assert "Examination by position" in (tmp_path / "model.svg").read_text()
     with pytest.raises(InputError, match="a query that was fitted"):
         clicks.as_model(name).fit(example_counts()).chart(["none"])
-
-
-def test_frames_are_split_by_whole_lists():
-    frame = example_lists(6, 400)
-    counts, held_out = clicks.count_split(frame, **COLUMNS, list="list", holdout=0.25, seed=1)
-    assert held_out["list"].n_unique() == 100
-    assert counts.impressions + len(held_out) == len(frame)
-    assert (held_out.group_by("list").len()["len"] == 5).all()
-    again = clicks.count_split(frame.to_pandas(), **COLUMNS, list="list", holdout=0.25, seed=1)
-    assert again[1].equals(held_out)
-    assert not clicks.count_split(frame, **COLUMNS, list="list", seed=2)[1].equals(held_out)
-    found = clicks.compare_models(counts, held_out, models=["pbm", "cascade"])
-    assert set(found["lists"]) == {100}
-    single, rows = clicks.count_split(frame.drop("list"), **COLUMNS)
-    assert single.impressions + len(rows) == len(frame)
-    names = frame.with_columns(position=pl.format("place {}", "position")).drop("list")
-    named, rows = clicks.count_split(names, **COLUMNS)
-    assert named.position_names[:2] == ("place 1", "place 2")
-    assert rows["position"].is_between(1, 5).all()
-    for wrong in ({"holdout": 0.0}, {"holdout": 0.001}, {"list": "serp"}):
-        with pytest.raises(InputError):
-            clicks.count_split(frame.head(10), **COLUMNS, **wrong)
 
 
 def test_a_model_says_which_policy_suits_it():

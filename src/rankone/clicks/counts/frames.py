@@ -10,7 +10,7 @@ import narwhals as nw
 import polars as pl
 
 from rankone.clicks.counts.counter import tails_of_rows
-from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, Counts, as_names, position_number
+from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, Counts
 from rankone.clicks.logs.long_tables import (
     NO_OUTCOME,
     NO_PLACE,
@@ -23,7 +23,6 @@ from rankone.clicks.logs.long_tables import (
 )
 from rankone.clicks.logs.read_report import ReadReport
 from rankone.errors import InputError, MissingExtra
-from rankone.numerics.seeds import generator
 from rankone.specs import number_in
 from rankone.wording.numbers import percent
 
@@ -251,52 +250,3 @@ def _column(series: Any) -> pl.Series:
     values = [None if gap else value for value, gap in zip(series.to_list(), gaps.to_list(), strict=True)]
     text = series.dtype in (nw.String, nw.Categorical)
     return pl.Series(series.name, values, pl.String if text else None, strict=False)
-
-
-def count_split(
-    frame: Any,
-    *,
-    item: str,
-    position: str,
-    clicked: str,
-    query: str | None = None,
-    list: str | None = None,
-    holdout: float = 0.25,
-    seed: int = 0,
-    max_bad: float = 0.01,
-) -> tuple[Counts, pl.DataFrame]:
-    """Count a part of a long table, and hold out the rest: whole lists, or single rows where no lists are named.
-
-    The columns are named as in `count`; what is held out has the columns list, query, item, position and clicked, as
-    `evaluate` and `compare_models` take it. Rows that cannot be used are in neither.
-
-    >>> frame = pl.DataFrame({"serp": [1, 1, 2, 2, 3, 3, 4, 4], "doc": ["a", "b"] * 4, "rank": [1, 2] * 4,
-    ...                       "click": [1, 0, 0, 1, 0, 0, 1, 0]})
-    >>> counts, held_out = count_split(frame, item="doc", position="rank", clicked="click", list="serp")
-    >>> counts.impressions, held_out["list"].n_unique()
-    (6, 1)
-    """
-    number_in("holdout", holdout, "(0, 1)", example=0.25)
-    table = to_polars(known_frame(frame))
-    wanted = {"query": query, "item": item, "position": position, "clicked": clicked, "list": list}
-    named = {what: column for what, column in wanted.items() if column is not None}
-    _check_columns(table.schema, named, ())
-    keys = [column for column in (query, list) if column is not None] if list is not None else None
-    number = pl.struct(keys).rank("dense") - 1 if keys else pl.int_range(pl.len())
-    numbers = table.select(number.cast(pl.Int64).alias("number"))["number"]
-    total = int(numbers.n_unique())
-    chosen = generator(seed, "hold out of a frame").permutation(total)[: round(holdout * total)]
-    if not 0 < len(chosen) < total:
-        raise InputError("lists to fit on and lists to hold out", f"{total} in all", "take more, or another holdout")
-    held = numbers.is_in(pl.Series(chosen).implode())
-    columns: dict[str, Any] = {what: named.get(what) for what in ("item", "position", "clicked", "query", "list")}
-    counts = count(table.filter(~held), **columns, max_bad=max_bad)
-    rows = table.select(
-        list=numbers,
-        query=pl.lit(ONLY_QUERY) if query is None else as_names(table.schema, [query])[0],
-        item=as_names(table.schema, [item])[0],
-        position=position,
-        clicked=pl.col(clicked).cast(pl.Int64, strict=False),
-    ).filter(held)
-    rows = rows.with_columns(position_number(counts.position_names)).drop_nulls()
-    return counts, rows.filter((pl.col("position") >= 1) & pl.col("clicked").is_between(0, 1))

@@ -14,7 +14,6 @@ from rankone.clicks.models.fitting.intervals import (
     GroupProfile,
     attraction_ends,
     best_pairs,
-    check_counts,
     examination_ends,
     with_ends,
 )
@@ -128,8 +127,7 @@ class ProductModel(ClickModel):
         return with_ends(self.examination_, *columns)
 
     def _chart_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        counted = self.cells_.impressions.any()
-        return self.attraction_, self._examination_intervals() if counted else self.examination_
+        return self.attraction_, self._examination_intervals()
 
     def rates(self, query: str | int, level: float = 0.95) -> pl.DataFrame:
         """One row per item and position that the query showed: counts, and the fitted click rate with its interval.
@@ -174,7 +172,6 @@ class ProductModel(ClickModel):
         (1.0, 0.53)
         """
         self._check_fitted()
-        check_counts(self.cells_)
         found = self._shrunken(number_in("level", level, "(0, 1)", example=0.95))
         table = self.cells_.items.with_columns(attraction=getattr(self, "_maximum", self.item_attraction_))
         return table.with_columns(shrunken=found.mean, low=found.low, high=found.high)

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, summed
+from rankone.clicks.counts.count_arrays import summed
 from rankone.clicks.models.fitting.climb import group_of
 from rankone.clicks.models.fitting.profile import HIGH, LOW, Contrasts, Ends, profile
-from rankone.errors import InputError
 from rankone.numerics.arrays import Floats, Ints
 from rankone.specs import number_in
 
@@ -32,18 +31,11 @@ def z_of(level: float) -> float:
     return NormalDist().inv_cdf(0.5 + number_in("level", level, "(0, 1)", example=0.95) / 2.0)
 
 
-def check_counts(cells: Cells) -> None:
-    """Refuse to say how sure a model is that came without counts."""
-    if not cells.impressions.any():
-        raise InputError("a model with the counts that it was fitted to", "one from PyClick", "fit it to a log")
-
-
 class GroupProfile:
     """The items and places of one group of a fitted product (a query, or all of them with a shared curve)."""
 
     def __init__(self, model: ProductModel, group: int) -> None:
         cells, starts = model.cells_, model._item_starts(model.cells_)
-        check_counts(cells)
         self.items = slice(int(starts[group]), int(starts[group + 1]))
         inside = slice(int(cells.item_cells[self.items.start]), int(cells.item_cells[self.items.stop]))
         self.item_cells = cells.item_cells[self.items.start : self.items.stop + 1] - inside.start
@@ -185,10 +177,7 @@ def binomial_ends(clicks: Floats, impressions: Floats, level: float) -> tuple[Fl
     >>> low.round(3).tolist(), high.tolist()
     ([0.839], [1.0])
     """
-    z, n = (
-        NormalDist().inv_cdf(0.5 + number_in("level", level, "(0, 1)", example=0.95) / 2.0),
-        np.maximum(impressions, 1e-300),
-    )
+    z, n = z_of(level), np.maximum(impressions, 1e-300)
     share = clicks / n
     middle = (share + z * z / (2.0 * n)) / (1.0 + z * z / n)
     reach = z / (1.0 + z * z / n) * np.sqrt(share * (1.0 - share) / n + z * z / (4.0 * n * n))
