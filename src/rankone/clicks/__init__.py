@@ -3,10 +3,8 @@
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.counts.factor_counts import FactorCounts, as_pair_counts
 from rankone.clicks.counts.frames import count
-from rankone.clicks.counts.pair_counts import read_pair_counts
 from rankone.clicks.examination.curve import ExaminationCurve, examination_curve
 from rankone.clicks.examination.propensities import Propensities, propensities
-from rankone.clicks.examination.swap_plan import SwapPlan, swap_plan
 from rankone.clicks.formats.base import FORMATS, Format
 from rankone.clicks.logs.reading import log_rows, read, read_lists, read_split
 from rankone.clicks.models.base import MODELS, ClickModel, as_model
@@ -23,9 +21,9 @@ from rankone.clicks.models.ubm import UBM
 from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
 from rankone.clicks.synthetic.generate import GeneratedLog, generate_log
 
-__all__ = ["Counts", "FactorCounts", "as_pair_counts", "count", "read_pair_counts"]
+__all__ = ["Counts", "FactorCounts", "as_pair_counts", "count"]
 __all__ += ["FORMATS", "Format", "log_rows", "read", "read_lists", "read_split"]
 __all__ += ["CCM", "DBN", "DCM", "PBM", "SDBN", "UBM", "Cascade", "DocumentCTR", "GlobalCTR", "RankCTR", "TrustBias"]
 __all__ += ["MODELS", "ClickModel", "Evaluation", "as_model", "compare_models", "evaluate", "load_model"]
-__all__ += ["ExaminationCurve", "Propensities", "SwapPlan", "examination_curve", "propensities", "swap_plan"]
+__all__ += ["ExaminationCurve", "Propensities", "examination_curve", "propensities"]
 __all__ += ["GeneratedLog", "Rank1Check", "Rank1Report", "generate_log"]

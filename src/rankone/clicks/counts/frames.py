@@ -39,7 +39,6 @@ def count(
     clicked: str,
     query: str | None = None,
     list: str | None = None,
-    segment: str | None = None,
     strict: bool = False,
     max_bad: float = 0.01,
     missing: str | Iterable[str] | None = None,
@@ -56,9 +55,6 @@ def count(
             a list shows twice counts at its first place. Needed by the models that look at the clicks above (cascade,
             DCM, SDBN, DBN, CCM, UBM); the position-based model and the CTR baselines do without. Of frames in memory
             the tails of lists are counted too (of lazy frames and databases only the counts leave the engine).
-        segment: column of a segment such as the device, without lists: every position of every segment then counts as a
-            position of its own ("phone 001"), so that a model of products learns an examination curve for each segment,
-            beside one attraction for all.
         strict: refuse the first row that cannot be used.
         max_bad: refuse a frame with a larger share of rows that cannot be used (missing values, positions below 1).
         missing: texts that stand for a missing query, item or list; by default ``-``, ``\\N``, ``NULL`` and ``NaN``, as
@@ -68,16 +64,14 @@ def count(
     >>> count(frame, item="doc", position="rank", clicked="click").cells.rows()
     [('all', 'a', 1, 1, 1), ('all', 'a', 2, 1, 1), ('all', 'b', 2, 1, 0)]
     """
-    columns = {"query": query, "item": item, "position": position, "clicked": clicked, "list": list, "segment": segment}
-    if list is not None and segment is not None:
-        raise InputError("lists or segments", "both", "leave out list=, or count each segment alone")
+    columns = {"query": query, "item": item, "position": position, "clicked": clicked, "list": list}
     wanted = {name: column for name, column in columns.items() if column is not None}
     table = nw.maybe_reset_index(known_frame(frame))  # pandas joins by its index, and labels may repeat
     if table.implementation.is_pyarrow():  # has no window functions; Polars takes its memory over as it is
         table = nw.from_native(pl.from_arrow(frame))
     schema = table.collect_schema()
     _check_columns(schema, wanted, ())
-    named = schema[position] in (nw.String, nw.Categorical, nw.Enum) and list is None and segment is None
+    named = schema[position] in (nw.String, nw.Categorical, nw.Enum) and list is None
     _check_columns(schema, {}, (clicked,) if named else (position, clicked))
     table = table.select(**{name: nw.col(column) for name, column in wanted.items()})
     if query is None:
@@ -107,8 +101,6 @@ def count(
     numbered = [name for name in ("query", "item") if _has_fractions(kinds[name])]
     table = table.filter(nw.col("usable")).with_columns(nw.col(name).cast(nw.Int64) for name in numbered)
     table = table.with_columns(nw.col("query", "item", *(["position"] if named else [])).cast(nw.String))
-    if segment is not None:
-        table = table.with_columns(position=_of_segment())
     cells = count_rows(table, with_lists=list is not None)
     report.add("duplicate items", good - int(cells["impressions"].sum()))
     if list is None:
@@ -153,7 +145,7 @@ def _conditions(kinds: Mapping[str, Any], missing: list[str]) -> dict[str, tuple
     Numbers that are names may be floats (as pandas has them beside gaps), but whole ones.
     """
     needed: dict[str, tuple[str, nw.Expr]] = {}
-    for name in ("query", "item", "list", "segment"):
+    for name in ("query", "item", "list"):
         if name in kinds:
             value, fractions = nw.col(name), _has_fractions(kinds[name])
             there = ~value.is_null()
@@ -174,13 +166,6 @@ def _conditions(kinds: Mapping[str, Any], missing: list[str]) -> dict[str, tuple
         needed[NO_POSITION] = ("position", inside)
     needed[NO_OUTCOME] = ("clicked", (outcome == 0) | (outcome == 1))
     return {reason: (name, fine.fill_null(False)) for reason, (name, fine) in needed.items()}
-
-
-def _of_segment() -> nw.Expr:
-    """Name the positions of each segment: "phone 001"."""
-    place = nw.col("position").cast(nw.Int64)
-    padding = nw.when(place < 10).then(nw.lit("00")).when(place < 100).then(nw.lit("0")).otherwise(nw.lit(""))
-    return nw.concat_str(nw.col("segment").cast(nw.String), nw.lit(" "), padding, place.cast(nw.String))
 
 
 def _reasons(table: Any, conditions: Mapping[str, tuple[str, nw.Expr]]) -> dict[str, int]:
