@@ -1,6 +1,7 @@
 """Examination from items that moved, which positions the data link, and swaps that link them: with known truth."""
 
 import json
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -10,9 +11,12 @@ from typer.testing import CliRunner
 import rankone
 from rankone import clicks
 from rankone.cli import build_app
+from rankone.clicks.counts.count_arrays import cells_of
+from rankone.clicks.examination.intervention_harvesting import harvest
 from rankone.errors import InputError
 from rankone.kernels.policy import chance
 from rankone.numerics.seeds import generator
+from tests.oracles import all_pairs as slow
 
 EXAMINED = 1.0 / np.arange(1, 6) ** 0.8
 ATTRACTION = np.array([0.6, 0.5, 0.35, 0.3, 0.2])
@@ -57,36 +61,73 @@ def world(kind, rng):
 @pytest.mark.parametrize(
     "kind", ["few items, many impressions", "many items, few impressions", "swaps of neighbours", "all kinds of items"]
 )
-def test_intervals_hold_the_truth_as_often_as_they_say(kind):
+def test_intervals_of_all_pairs_hold_the_truth_as_often_as_they_say(kind):
     """95 %, within 4 standard errors; positions of one log depend on each other, so a log counts as one."""
-    runs, held = 60, []
+    runs, held, apart = 200, [], []
     for run in range(runs):
         rng = generator(run, kind)
         shown, attraction = world(kind, rng)
-        counts = counts_of(shown, rng.binomial(shown, np.outer(attraction, EXAMINED)))
-        table = clicks.examination_curve(counts).table
-        low, high = (table[end].to_numpy() for end in ("low", "high"))
-        held.append(np.mean((low <= EXAMINED) & (high >= EXAMINED)))  # the first nearly always does
-    assert np.mean(held) > 0.95 - 4.0 * np.sqrt(0.95 * 0.05 / runs)
-    assert np.mean(held) < 1.0
+        found = harvest(cells_of(counts_of(shown, rng.binomial(shown, np.outer(attraction, EXAMINED))), 0, False))
+        away = (found.log_curve - np.log(EXAMINED))[1:] / found.error[1:]
+        held.append(np.mean(np.abs(away) < 1.96))
+        apart.append(away)
+    assert abs(np.mean(held) - 0.95) < 4.0 * np.sqrt(0.95 * 0.05 / runs)
+    assert abs(np.mean(apart)) < 4.0 / np.sqrt(runs) + 0.1  # no bias to speak of
 
 
-def test_much_data_says_the_curve():
+def test_all_pairs_agrees_with_loops_over_cells():
+    rng = generator(1, "loops")
+    shown = rng.integers(20, 60, (4, 3))
+    clicked = rng.binomial(shown, np.outer([0.6, 0.5, 0.3, 0.2], [1.0, 0.6, 0.5]))
+    found = harvest(cells_of(counts_of(shown, clicked), 0, False))
+    curve = found.log_curve.tolist()
+    pairs = list(combinations(range(3), 2))
+    assert found.pairs.tolist() == [list(pair) for pair in pairs]
+    errors = {}
+    for number, (k, m) in enumerate(pairs):
+        assert np.exp(found.log_ratio[number]) == pytest.approx(slow.ratio(shown, clicked, k, m), rel=1e-12)
+
+        def log_ratio(some, k=k, m=m):
+            return np.log(slow.ratio(shown, some, k, m))
+
+        errors[k, m] = slow.moved(log_ratio, clicked, shown, curve)
+        assert found.pair_error[number] ** 2 == pytest.approx(errors[k, m], rel=1e-4)
+    assert curve == pytest.approx(slow.log_curve(shown, clicked, errors), abs=1e-3)
+    for place in (1, 2):
+        expected = slow.moved(
+            lambda some, place=place: slow.log_curve(shown, some, errors)[place], clicked, shown, curve
+        )
+        assert found.error[place] ** 2 == pytest.approx(expected, rel=1e-2)
+
+
+def test_both_methods_say_the_same_where_there_is_much_data():
     rng = generator(2, "much")
     shown = np.full((6, 5), 50_000)
     counts = counts_of(shown, rng.binomial(shown, np.outer([0.6, 0.4, 0.3, 0.2, 0.1, 0.5], EXAMINED)))
-    curve = clicks.examination_curve(counts)
-    assert curve.table["examination"].to_numpy() == pytest.approx(EXAMINED, rel=0.02)
-    assert curve.components == [[1, 2, 3, 4, 5]]
-    assert curve.links.height == 10
+    by_pairs, by_likelihood = (
+        clicks.examination_curve(counts, method=method) for method in ("all-pairs", "likelihood")
+    )
+    assert by_pairs.table["examination"].to_numpy() == pytest.approx(
+        by_likelihood.table["examination"].to_numpy(), rel=0.01
+    )
+    assert by_pairs.components == [[1, 2, 3, 4, 5]]
+    assert by_pairs.links.height == 10
 
 
 def test_what_nothing_links_is_said():
     shown = np.array([[90, 90, 0, 0], [0, 0, 90, 0], [0, 0, 90, 90]])
-    curve = clicks.examination_curve(counts_of(shown, shown // 3))
-    assert sorted(curve.components) == [[1, 2], [3, 4]]
-    assert "No item links these groups of positions" in str(curve)
-    assert curve.links.rows() == [(1, 2, 1), (3, 4, 1)]
+    for method in ("likelihood", "all-pairs"):
+        curve = clicks.examination_curve(counts_of(shown, shown // 3), method=method)
+        assert sorted(curve.components) == [[1, 2], [3, 4]]
+        assert "No item links these groups of positions" in str(curve)
+        assert curve.links.select("position", "other").rows() == [(1, 2), (3, 4)]
+
+
+def test_a_link_without_clicks_compares_nothing():
+    shown = np.array([[90, 90]])
+    curve = clicks.examination_curve(counts_of(shown, np.array([[9, 0]])), method="all-pairs")
+    assert curve.components == [[1], [2]]
+    assert curve.links["ratio"].to_list() == [None]
 
 
 def test_the_policy_shows_lists_as_often_as_it_says():
@@ -131,3 +172,5 @@ def test_the_command_tells_the_curve(tmp_path):
     assert json.loads(done.stdout)["curve"]["components"] == [[1], [2], [3], [4], [5]]
     with pytest.raises(InputError, match="level"):
         clicks.examination_curve(today, level=2)
+    with pytest.raises(InputError, match="method as one of"):
+        clicks.examination_curve(today, method="guess")

@@ -14,6 +14,9 @@ from rankone.cli._tables import print_json
 @with_options(_logs.READING)
 def examination(
     log: list[str] = _logs.LOGS,
+    method: str = typer.Option(
+        "likelihood", help="likelihood; or all-pairs (intervention harvesting), where most items have few impressions."
+    ),
     level: float = CONFIDENCE,
     top: int = typer.Option(0, min=0, help=_logs.TOP_HELP),
     as_json: bool = JSON,
@@ -23,7 +26,7 @@ def examination(
     from rankone import clicks
 
     counts = _logs.read_counts(log, top, reading)
-    curve = clicks.examination_curve(counts, level=level)
+    curve = clicks.examination_curve(counts, method=method, level=level)
     if as_json:
         print_json({"log": counts.report.to_dict(), "curve": curve.to_dict()})
         return

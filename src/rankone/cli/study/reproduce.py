@@ -1,4 +1,4 @@
-"""``rankone reproduce``: the paper's figures and theory, with its claims checked one by one."""
+"""``rankone reproduce``: the paper's figures, with its claims checked one by one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TODAY = typer.Option(False, "--today", help="Add today's policies and the lower
 _ABOUT = "Reproduce the paper's figures and check its claims."
 
 
-def _reproducing(name: str, module: str, about: str, more: Options | None = None, unit: str = "runs") -> None:
+def _reproducing(name: str, module: str, about: str, more: Options | None = None) -> None:
     """Make the command of a figure or a table, with `more` options than all have."""
 
     def run(
@@ -42,7 +42,7 @@ def _reproducing(name: str, module: str, about: str, more: Options | None = None
         reproduce = getattr(importlib.import_module(f"rankone.paper.{module}"), name)
         own = {"today": choices.pop("today")} if "today" in choices else {}
         choices["quick"] = quick
-        with progress_bar(unit, out=out, compiles=True) as progress:
+        with progress_bar("runs", out=out, compiles=True) as progress:
             protocol = Protocol(out, workers=workers, progress=progress, preparing=progress, **choices)
             result = reproduce(protocol, **own)
         show_reproduction(result, out, name, **choices, **own)
@@ -56,8 +56,6 @@ _QUERIES = "Figure 2: two queries of a click log, their models and the regret on
 _reproducing("fig2", "figures_2_and_3", _QUERIES, _LOG)
 _AVERAGE = "Figure 3: regret averaged over the 20 most frequent queries of a click log."
 _reproducing("fig3", "figures_2_and_3", _AVERAGE, _LOG)
-_THEORY = "Theorem 1, Lemma 2, Lemma 3 and the extreme needle: theory against measurement."
-_reproducing("theory", "theory", _THEORY, unit="parts")
 
 
 def show_reproduction(result: Reproduction, out: Path, figure: str, **options: str | bool | None) -> None:

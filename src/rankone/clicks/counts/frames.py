@@ -125,8 +125,8 @@ def add_lists(table: Any, report: ReadReport) -> None:
     last, places = nw.col("position").max().alias("last"), nw.col("position").n_unique().alias("places")
     lists = table.group_by("query", "list").agg(last, places)
     gaps = (nw.col("last") > nw.col("places")).cast(nw.Int64).sum()
-    found = to_polars(lists.select(nw.len(), gaps=gaps)).row(0)
-    for name, number in zip(("lists", "lists with gaps"), found, strict=True):
+    sums = to_polars(lists.select(nw.len(), gaps=gaps)).row(0)
+    for name, number in zip(("lists", "lists with gaps"), sums, strict=True):
         report.add(name, int(number or 0))
 
 
@@ -156,13 +156,13 @@ def _conditions(kinds: Mapping[str, Any], missing: list[str]) -> dict[str, tuple
             needed[f"the {name} is missing"] = (name, there)
             if fractions and name in ("query", "item"):
                 needed[f"the {name} is no whole number"] = (name, value == value.round(0))
-    place, outcome = nw.col("position"), nw.col("clicked")
+    position, outcome = nw.col("position"), nw.col("clicked")
     if not kinds["position"].is_numeric() and kinds["position"] != nw.Boolean:  # names
-        needed[NO_PLACE] = ("position", ~place.cast(nw.String).is_in(missing) & ~place.is_null())
+        needed[NO_PLACE] = ("position", ~position.cast(nw.String).is_in(missing) & ~position.is_null())
     else:
-        inside = (place >= 1) & (place <= MOST_POSITIONS)
+        inside = (position >= 1) & (position <= MOST_POSITIONS)
         if _has_fractions(kinds["position"]):
-            inside &= place == place.round(0)
+            inside &= position == position.round(0)
         needed[NO_POSITION] = ("position", inside)
     needed[NO_OUTCOME] = ("clicked", (outcome == 0) | (outcome == 1))
     return {reason: (name, fine.fill_null(False)) for reason, (name, fine) in needed.items()}
@@ -174,8 +174,8 @@ def _reasons(table: Any, conditions: Mapping[str, tuple[str, nw.Expr]]) -> dict[
     for index, (_, fine) in enumerate(conditions.values()):
         numbers[f"reason {index}"] = (so_far & ~fine).cast(nw.Int64).sum()
         so_far = so_far & fine
-    found = to_polars(table.select(**numbers)).row(0)
-    return {reason: int(number) for reason, number in zip(conditions, found, strict=True) if number}
+    sums = to_polars(table.select(**numbers)).row(0)
+    return {reason: int(number) for reason, number in zip(conditions, sums, strict=True) if number}
 
 
 def _has_fractions(kind: Any) -> bool:
@@ -209,10 +209,10 @@ def _with_neighbours(table: Any) -> Any:
         last=nw.col("mark").max().over(*whole_list),
     )
     table = table.with_columns(previous=nw.col("before").cum_max().over(*whole_list, order_by=in_order))
-    place, last = nw.col("position"), nw.col("last")
+    position, last = nw.col("position"), nw.col("last")
     return table.with_columns(
-        examined=((last == 0) | (place <= last)).cast(nw.Int64),
-        last_click=((last > 0) & (place == last)).cast(nw.Int64),
+        examined=((last == 0) | (position <= last)).cast(nw.Int64),
+        last_click=((last > 0) & (position == last)).cast(nw.Int64),
     )
 
 

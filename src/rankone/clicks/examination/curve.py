@@ -12,14 +12,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import summed
+from rankone.clicks.counts.count_arrays import cells_of
 from rankone.clicks.counts.counts import Counts, position_title
+from rankone.clicks.examination.intervention_harvesting import harvest
 from rankone.clicks.models.base import per_position
-from rankone.clicks.models.fitting.intervals import GroupProfile, examination_ends
+from rankone.clicks.models.fitting.intervals import GroupProfile, examination_ends, z_of
 from rankone.clicks.models.pbm import PBM
 from rankone.notebook import Shown
-from rankone.specs import amount, number_in
+from rankone.specs import amount, one_of
 from rankone.wording.lists import listed
+
+METHODS = ("likelihood", "all-pairs")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
@@ -28,11 +31,13 @@ class ExaminationCurve(Shown):
 
     `table` has one row per position: examination relative to the most examined position of its component, the ends of
     its interval, the component (named after its first position), impressions and clicks. `links` has one row per pair
-    of positions at which some item was shown both, and how many items were.
+    of positions at which some item was shown both: how many items, and the ratio of the second's examination to the
+    first's that they say.
     """
 
     table: pl.DataFrame  # position, title, examination, low, high, component, impressions, clicks
-    links: pl.DataFrame  # position, other, items
+    links: pl.DataFrame  # position, other, items, ratio, low, high
+    method: str
     level: float
     position_names: tuple[str, ...] = ()
 
@@ -62,7 +67,8 @@ class ExaminationCurve(Shown):
         if len(self.components) == 1:
             return f"Items that moved link all {amount(len(self.linked), 'position')}."
         groups = "; ".join(self.titles(group) for group in self.components)
-        return f"No item links these groups of positions, so nothing compares them: {groups}."
+        both = " (it takes clicks at both)" if self.method == "all-pairs" else ""
+        return f"No item links these groups of positions{both}, so nothing compares them: {groups}."
 
     def _tables(self) -> dict[str, pl.DataFrame]:
         return {"positions": self.table, "links": self.links}
@@ -74,6 +80,7 @@ class ExaminationCurve(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
+            "method": self.method,
             "level": self.level,
             "components": self.components,
             "positions": self.table.to_dicts(),
@@ -81,15 +88,19 @@ class ExaminationCurve(Shown):
         }
 
 
-def examination_curve(counts: Counts, *, level: float = 0.95) -> ExaminationCurve:
+def examination_curve(counts: Counts, *, method: str = "likelihood", level: float = 0.95) -> ExaminationCurve:
     """Estimate one examination curve from all queries, from items that were shown at several positions.
 
     Every item of a query has an attraction of its own, so an item that was shown at one position only says nothing
-    about examination. The curve is the maximum likelihood of the position-based model, relative to the most examined
-    position of each component, with profile intervals.
+    about examination.
 
     Args:
         counts: what was shown and clicked.
+        method: "likelihood" for the maximum likelihood of the position-based model, relative to the most examined
+            position of each component, with profile intervals; "all-pairs" for intervention harvesting
+            (`rankone.clicks.examination.intervention_harvesting`), relative to the first position of each component: it
+            shows what each pair of positions says by itself (`links`). With few impressions of most items only
+            "all-pairs" is right: an attraction fitted to each takes its luck in, and bends the likelihood's curve.
         level: of the intervals.
 
     >>> counts = Counts(pl.DataFrame({"query": "q", "item": ["a", "a", "b"], "position": [1, 2, 3],
@@ -98,27 +109,39 @@ def examination_curve(counts: Counts, *, level: float = 0.95) -> ExaminationCurv
     >>> curve.components, curve.table["examination"].round(3).to_list()
     ([[1, 2], [3]], [1.0, 0.25, 1.0])
     """
-    number_in("level", level, "(0, 1)", example=0.95)
-    model = PBM(examination="shared", min_impressions=0).fit(counts)
-    cells, labels = model.cells_, model._labels[0]
-    _, low, high = examination_ends(GroupProfile(model, 0), "exam1", level)
+    z = z_of(level)
+    one_of("method", method, METHODS)
+    if method == "likelihood":
+        model = PBM(examination="shared", min_impressions=0).fit(counts)
+        cells, labels, values = model.cells_, model._labels[0], model.curves_[0]
+        _, low, high = examination_ends(GroupProfile(model, 0), "exam1", level)
+        harvested = harvest(cells)
+    else:
+        cells = cells_of(counts, 0, False)
+        harvested = harvest(cells)
+        labels, values = harvested.labels, np.exp(harvested.log_curve)
+        low, high = np.exp(harvested.log_curve - z * harvested.error), np.exp(harvested.log_curve + z * harvested.error)
     seen = np.flatnonzero(labels >= 0)  # positions with impressions
     totals = {"impressions": cells.impressions, "clicks": cells.clicks}
     table = {
         "position": seen + 1,
-        "title": [position_title(counts.position_names, int(place) + 1) for place in seen],
-        "examination": model.curves_[0][seen],
+        "title": [position_title(counts.position_names, int(index) + 1) for index in seen],
+        "examination": values[seen],
         "low": low[seen],
         "high": high[seen],
         "component": labels[seen] + 1,
     } | {name: per_position(cells, numbers).astype(np.int64)[seen] for name, numbers in totals.items()}
-    size, places = cells.n_items, cells.n_positions
-    shown = summed(cells.item * places + cells.position, cells.impressions, size * places).reshape(size, places) > 0
-    together = np.triu(shown.T.astype(np.int64) @ shown, 1)
-    first, second = np.nonzero(together)
-    links = {"position": first + 1, "other": second + 1, "items": together[first, second]}
+    ratio, reach = harvested.log_ratio, z * harvested.pair_error
+    ratios = {"ratio": ratio, "low": ratio - reach, "high": ratio + reach}
+    links = {"position": harvested.pairs[:, 0] + 1, "other": harvested.pairs[:, 1] + 1, "items": harvested.items} | {
+        name: pl.Series(np.exp(numbers)).fill_nan(None) for name, numbers in ratios.items()
+    }
     return ExaminationCurve(
-        table=pl.DataFrame(table), links=pl.DataFrame(links), level=level, position_names=counts.position_names
+        table=pl.DataFrame(table),
+        links=pl.DataFrame(links),
+        method=method,
+        level=level,
+        position_names=counts.position_names,
     )
 
 

@@ -125,5 +125,5 @@ def _unpacked(value: Any) -> Any:
         columns = {name: _unpacked(each) for name, each in value["table"].items()}
         return pl.DataFrame(columns, dict(zip(columns, map(_TYPES.__getitem__, value["types"]), strict=True)))
     inner = value["cells" if "cells" in value else "mapping"]
-    found = {name: _unpacked(each) for name, each in inner.items()}
-    return Cells(**found) if "cells" in value else found
+    unpacked = {name: _unpacked(each) for name, each in inner.items()}
+    return Cells(**unpacked) if "cells" in value else unpacked

@@ -153,5 +153,5 @@ def _query_table(counts: Counts, query: str) -> FactorCounts:
     )
     shown, clicks = np.zeros((2, len(names[0]), len(names[1])))
     shown[where], clicks[where] = cells["impressions"].to_numpy(), cells["clicks"].to_numpy()
-    titles = [position_title(counts.position_names, place) for place in names[1]]
+    titles = [position_title(counts.position_names, position) for position in names[1]]
     return as_pair_counts(shown, clicks, row_names=names[0].to_list(), col_names=titles, name=query)
