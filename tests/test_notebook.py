@@ -108,7 +108,6 @@ MAKERS: list[Callable[[], Any]] = [
     lambda: rankone.evaluate(moved().with_columns(chance=pl.Series([0.5, 1.0] * 200)), [HOSTILE, "b"]),
     lambda: rankone.clicks.propensities(moved()),
     lambda: rankone.clicks.examination_curve(moved_counts()),
-    lambda: rankone.clicks.swap_plan(moved_counts()),
 ]
 
 
