@@ -6,13 +6,15 @@ const rounded = (value) => value.toLocaleString("en", { maximumSignificantDigits
 
 function tableOf(goal) {
   const adds = goal.kind !== "yes-no";
-  const titles = ["factor", "level", "visitors", goal.name, ...(adds ? ["per visitor", "visitors with one", "average"] : ["rate"]), "against the baseline"];
+  const one = new Set(goal.levels.map(({ factor }) => factor)).size === 1;
+  const titles = [one ? goal.levels[0].factor : "level", "visitors", goal.name, ...(adds ? ["per visitor", "visitors with one", "average"] : ["rate"]), "against the baseline"];
   const rows = goal.levels.map((level) => {
     const rate = level.visitors ? percent(level.outcomes / level.visitors) : "\u2013";
     const average = level.outcomes ? rounded(level.total / level.outcomes) : "\u2013";
     const each = level.visitors ? rounded(level.total / level.visitors) : "\u2013";
     const cells = [number(level.visitors), adds ? rounded(level.total) : number(level.outcomes), ...(adds ? [each, rate, average] : [rate]), level.against];
-    return element("tr", {}, element("td", {}, label(level.factor)), element("th", { scope: "row" }, label(level.name)), ...cells.map((cell) => element("td", {}, cell)));
+    const named = one ? level.name : `${level.factor}: ${level.name}`;
+    return element("tr", {}, element("th", { scope: "row" }, label(named)), ...cells.map((cell) => element("td", {}, cell)));
   });
   return element("table", { class: "lines" },
     element("thead", {}, element("tr", {}, ...titles.map((title) => element("th", { scope: "col" }, title)))),
