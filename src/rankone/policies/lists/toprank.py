@@ -15,7 +15,7 @@ shown, because else the order of that list was not random between them.
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn, settled
 from rankone.numerics.arrays import Floats, Ints, Mask
 from rankone.policies.base import ListPolicy, needed_horizon
+from rankone.policies.states import start_state
 
 C = 4.0 * math.sqrt(2.0 / math.pi) / math.erf(math.sqrt(2.0))
 # Fields of `TopRankState.counters`.
@@ -33,15 +34,17 @@ CHANGES, N_BLOCKS, SETTLED = range(3)
 class TopRankState(NamedTuple):
     """Who has beaten whom how often, and the blocks."""
 
-    wins: npt.NDArray[np.int32]  # (L, L) lists on which the one was clicked and the other, of the same block, was not
-    beats: Mask  # (L, L)
-    block: Ints  # (L,) number of the item's block
-    since: Ints  # (L,) change at which the items of its block came together; by the block's number
-    order: Ints  # (L,) the items, block after block
-    ends: Ints  # (L,) where in `order` each block ends
-    scratch: Ints  # (3, L)
-    counters: Ints  # (3,) changes of the blocks; how many blocks; is the list fixed for ever
-    log_level: Floats  # (1,) log(c / delta)
+    wins: Annotated[
+        npt.NDArray[np.int32], "L, L"
+    ]  # lists on which the one was clicked and the other, of the same block, was not
+    beats: Annotated[Mask, "L, L"]
+    block: Annotated[Ints, "L"]  # number of the item's block
+    since: Annotated[Ints, "L"]  # change at which the items of its block came together; by the block's number
+    order: Annotated[Ints, "L"]  # the items, block after block
+    ends: Annotated[Ints, "L"]  # where in `order` each block ends
+    scratch: Annotated[Ints, "3, L"]
+    counters: Annotated[Ints, "3"]  # changes of the blocks; how many blocks; is the list fixed for ever
+    log_level: Annotated[Floats, "1"]  # log(c / delta)
 
 
 @dataclass(frozen=True)
@@ -60,19 +63,13 @@ class TopRank(ListPolicy):
     horizon: int | None = None
 
     def _begin(self, n_items: int, n_positions: int) -> TopRankState:
-        level = math.log(C * needed_horizon(self, self.horizon))
-        ends = np.zeros(n_items, np.int64)
-        ends[0] = n_items
-        return TopRankState(
-            wins=np.zeros((n_items, n_items), np.int32),
-            beats=np.zeros((n_items, n_items), np.bool_),
-            block=np.zeros(n_items, np.int64),
-            since=np.zeros(n_items, np.int64),
+        return start_state(
+            TopRankState,
+            L=n_items,
             order=np.arange(n_items),
-            ends=ends,
-            scratch=np.zeros((3, n_items), np.int64),
-            counters=np.array([0, 1, int(n_items == 1)]),
-            log_level=np.array([level]),
+            ends=[n_items] + [0] * (n_items - 1),
+            counters=[0, 1, n_items == 1],
+            log_level=math.log(C * needed_horizon(self, self.horizon)),
         )
 
 

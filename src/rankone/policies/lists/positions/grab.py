@@ -27,6 +27,7 @@ from rankone.numerics.assignment import assign, start_assignment
 from rankone.numerics.kl import kl_upper
 from rankone.policies.base import ListPolicy, needed_horizon
 from rankone.policies.engines.lists.layout import rank_largest
+from rankone.policies.states import start_state
 
 _COUNTED = 4_096  # lists that have led
 _TINY = 1e-12
@@ -37,20 +38,20 @@ STARTED, GRAB_STALE, GRAB_COUNTER, GAMMA = range(4)
 class GrabState(NamedTuple):
     """What was seen of every item at every position, and who leads."""
 
-    shows: Ints  # (L, K)
-    clicks: Ints  # (L, K)
-    high: Floats  # (L, K) upper bounds
-    means: Floats  # (L, K) with what breaks ties
-    ties: Floats  # (L, K)
-    leader: Ints  # (K,)
-    heights: Floats  # (K,) means of the leader
-    order: Ints  # (K,) positions, the largest mean first
-    inside: Ints  # (L,) 1 for the items of the leader
-    led: Ints  # (2, 4096) a mark of each leader, and how often it has led
-    counters: Ints  # (4,) has it begun; is the leader to be found again; where it is counted; gamma
-    duals: Floats  # scratch space of the assignment
-    pairs: Ints  # likewise
-    constants: Floats  # (1,) log T
+    shows: Annotated[Ints, "L, K"]
+    clicks: Annotated[Ints, "L, K"]
+    high: Annotated[Floats, "L, K"]  # upper bounds
+    means: Annotated[Floats, "L, K"]  # with what breaks ties
+    ties: Annotated[Floats, "L, K"]
+    leader: Annotated[Ints, "K"]
+    heights: Annotated[Floats, "K"]  # means of the leader
+    order: Annotated[Ints, "K"]  # positions, the largest mean first
+    inside: Annotated[Ints, "L"]  # 1 for the items of the leader
+    led: Annotated[Ints, "2, 4096"]  # a mark of each leader, and how often it has led
+    counters: Annotated[Ints, "4"]  # has it begun; is the leader to be found again; where it is counted; gamma
+    duals: Annotated[Floats, "A"]  # scratch space of the assignment
+    pairs: Annotated[Ints, "B"]  # likewise
+    constants: Annotated[Floats, "1"]  # log T
 
 
 @dataclass(frozen=True)
@@ -72,23 +73,12 @@ class Grab(ListPolicy):
 
     def _begin(self, n_items: int, n_positions: int) -> GrabState:
         gamma = max(1, n_items - 1) if self.gamma is None else self.gamma
-        cells = (n_items, n_positions)
+        log_horizon = math.log(needed_horizon(self, self.horizon))
         duals, pairs = start_assignment(n_positions, n_items)
-        return GrabState(
-            shows=np.zeros(cells, np.int64),
-            clicks=np.zeros(cells, np.int64),
-            high=np.ones(cells),
-            means=np.zeros(cells),
-            ties=np.zeros(cells),
-            leader=np.zeros(n_positions, np.int64),
-            heights=np.zeros(n_positions),
-            order=np.zeros(n_positions, np.int64),
-            inside=np.zeros(n_items, np.int64),
-            led=np.zeros((2, _COUNTED), np.int64),
-            counters=np.array([0, 1, 0, gamma]),
-            duals=duals,
-            pairs=pairs,
-            constants=np.array([math.log(needed_horizon(self, self.horizon))]),
+        room = {"A": len(duals), "B": len(pairs), "duals": duals, "pairs": pairs}
+        counters = [0, 1, 0, gamma]
+        return start_state(
+            GrabState, L=n_items, K=n_positions, high=1.0, counters=counters, constants=log_horizon, **room
         )
 
 
