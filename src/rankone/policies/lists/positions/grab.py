@@ -23,7 +23,7 @@ import numpy as np
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
-from rankone.numerics.assignment import assign, start_assignment
+from rankone.numerics.assignment import assign
 from rankone.numerics.kl import kl_upper
 from rankone.policies.base import ListPolicy, needed_horizon
 from rankone.policies.engines.lists.layout import rank_largest
@@ -49,8 +49,8 @@ class GrabState(NamedTuple):
     inside: Annotated[Ints, "L"]  # 1 for the items of the leader
     led: Annotated[Ints, "2, 4096"]  # a mark of each leader, and how often it has led
     counters: Annotated[Ints, "4"]  # has it begun; is the leader to be found again; where it is counted; gamma
-    duals: Annotated[Floats, "A"]  # scratch space of the assignment
-    pairs: Annotated[Ints, "B"]  # likewise
+    duals: Annotated[Floats, "3, M"]  # scratch space of the assignment; M is L + 1
+    pairs: Annotated[Ints, "3, M"]  # likewise
     constants: Annotated[Floats, "1"]  # log T
 
 
@@ -74,12 +74,8 @@ class Grab(ListPolicy):
     def _begin(self, n_items: int, n_positions: int) -> GrabState:
         gamma = max(1, n_items - 1) if self.gamma is None else self.gamma
         log_horizon = math.log(needed_horizon(self, self.horizon))
-        duals, pairs = start_assignment(n_positions, n_items)
-        room = {"A": len(duals), "B": len(pairs), "duals": duals, "pairs": pairs}
-        counters = [0, 1, 0, gamma]
-        return start_state(
-            GrabState, L=n_items, K=n_positions, high=1.0, counters=counters, constants=log_horizon, **room
-        )
+        sizes, counters = {"L": n_items, "K": n_positions, "M": n_items + 1}, [0, 1, 0, gamma]
+        return start_state(GrabState, **sizes, high=1.0, counters=counters, constants=log_horizon)
 
 
 @noalloc
