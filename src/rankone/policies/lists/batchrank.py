@@ -24,8 +24,8 @@ from rankone.errors import InputError
 from rankone.kernels.policy import FILLER, decide, learn, settled, withdraw
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.kl import kl_lower, kl_upper
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy, needed_horizon
-from rankone.policies.states import start_state
 
 _MOST_POSITIONS = 62  # the tag of a list has a bit for each position that counts
 # Rows of `BatchRankState.batches`.

@@ -11,9 +11,9 @@ import numpy as np
 
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
 from rankone.policies.engines.lists.layout import UNTIL, Until, count_looks, draw_items, draw_ties, rank_largest
-from rankone.policies.states import start_state
 
 
 class GreedyListState(NamedTuple):

@@ -13,8 +13,8 @@ from typing import Annotated, Any, NamedTuple
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Ints
 from rankone.numerics.betas.beta import draw_beta
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
-from rankone.policies.states import start_state
 
 
 class RankedTSState(NamedTuple):

@@ -23,8 +23,8 @@ import numpy.typing as npt
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn, settled
 from rankone.numerics.arrays import Floats, Ints, Mask
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy, needed_horizon
-from rankone.policies.states import start_state
 
 C = 4.0 * math.sqrt(2.0 / math.pi) / math.erf(math.sqrt(2.0))
 # Fields of `TopRankState.counters`.

@@ -28,8 +28,8 @@ from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints, Mask
 from rankone.numerics.kl import kl_upper
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
-from rankone.policies.states import start_state
 
 _REMEMBERED = 256  # leaders
 _COUNTED = 4_096  # partitions

@@ -26,9 +26,9 @@ from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
 from rankone.numerics.betas.beta_tail import after_look, draw_above, tail
+from rankone.numerics.states import start_state
 from rankone.numerics.structures.sum_tree import owner, set_share, start_sums, sum_up
 from rankone.policies.engines.lists.layout import looked_at
-from rankone.policies.states import start_state
 
 # Columns of `TopDrawsState.chances`; fields of `bar` and of `counters`.
 ABOVE, HEIGHT = range(2)

@@ -14,9 +14,9 @@ from typing import Annotated, Any, NamedTuple
 
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
 from rankone.policies.engines.lists.layout import FIRST, Order, count_looks, draw_ties, positions_by_order, show_largest
-from rankone.policies.states import start_state
 
 
 class CascadeGaussState(NamedTuple):

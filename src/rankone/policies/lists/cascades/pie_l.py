@@ -16,9 +16,9 @@ from typing import Annotated, Any, NamedTuple
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.kl import bernoulli_kl
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
 from rankone.policies.engines.lists.layout import FIRST, count_looks, draw_ties, rank_largest
-from rankone.policies.states import start_state
 from rankone.specs import whole_number
 
 _LOG_LOG = 4.0

@@ -21,9 +21,9 @@ from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import View, decide, learn, view
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.product_posterior import draw_factor, draw_factors, make_hull
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
 from rankone.policies.engines.lists.layout import item_view, rank_largest, show_largest
-from rankone.policies.states import start_state
 
 GIBBS_ASKED, GIBBS_EVERY = range(2)
 _FREE = 50  # items up to which examinations are drawn for every list

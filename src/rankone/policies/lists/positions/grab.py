@@ -25,9 +25,9 @@ from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.assignment import assign
 from rankone.numerics.kl import kl_upper
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy, needed_horizon
 from rankone.policies.engines.lists.layout import rank_largest
-from rankone.policies.states import start_state
 
 _COUNTED = 4_096  # lists that have led
 _TINY = 1e-12

@@ -18,9 +18,9 @@ from typing import Annotated, Any, NamedTuple
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
 from rankone.policies.engines.lists.layout import rank_largest, show_largest
-from rankone.policies.states import start_state
 
 _EDGE = 1e-12  # 0 and 1 themselves have no likelihood
 

@@ -24,6 +24,7 @@ from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.kl import bernoulli_kl
+from rankone.numerics.states import start_state
 from rankone.policies.base import AtLeast0, ListPolicy, needed_horizon
 from rankone.policies.engines.lists.layout import (
     OfPositions,
@@ -32,7 +33,6 @@ from rankone.policies.engines.lists.layout import (
     positions_by_weight,
     show_largest,
 )
-from rankone.policies.states import start_state
 
 
 class PBMPIEState(NamedTuple):

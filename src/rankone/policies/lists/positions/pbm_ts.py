@@ -12,9 +12,9 @@ from typing import Annotated, Any, NamedTuple
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.product_posterior import draw_factors
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
 from rankone.policies.engines.lists.layout import OfPositions, needed_examination, positions_by_weight, show_largest
-from rankone.policies.states import start_state
 
 
 class PBMTSState(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple
 
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.states import start_state
 from rankone.policies.base import AtLeast0, ListPolicy
 from rankone.policies.engines.lists.layout import (
     OfPositions,
@@ -23,7 +24,6 @@ from rankone.policies.engines.lists.layout import (
     positions_by_weight,
     show_largest,
 )
-from rankone.policies.states import start_state
 
 
 class PBMUCBState(NamedTuple):

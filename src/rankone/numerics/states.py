@@ -1,4 +1,4 @@
-"""States declared with the shapes of their arrays, so that a policy says only what is not zero at the start."""
+"""States declared with the shapes of their arrays, so that code says only what is not zero at the start."""
 
 import functools
 import typing
