@@ -143,27 +143,31 @@ def _divide(state: Any, n_positions: int) -> None:
             state.counters[SETTLED] = 0
 
 
+@noalloc
+def _count_click(state: Any, shown: Any, outcome: Any, item: int) -> bool:
+    """Count a click for an item against those of its block that were not clicked; return whether it beats another."""
+    block, order, news = state.block[item], state.order, False
+    first, end = state.ends[block - 1] if block > 0 else 0, state.ends[block]
+    for at in range(first, end):
+        state.wins[item, order[at]] += 1
+    for above in range(len(shown)):  # not where both were clicked
+        if outcome[above] and state.block[shown[above]] == block:
+            state.wins[item, shown[above]] -= 1
+    for at in range(first, end):
+        won, lost = state.wins[item, order[at]], state.wins[order[at], item]
+        lead, met = won - lost, won + lost
+        if lead > 0 and lead * lead >= 2.0 * met * (state.log_level[0] + 0.5 * math.log(met)):
+            state.beats[item, order[at]] = news = True
+    return news
+
+
 @learn.register(TopRankState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     news = False
     for position in range(len(shown)):
         item = shown[position]
-        block = state.block[item]
-        if outcome[position] == 0 or tag < state.since[block]:
-            continue
-        for at in range(state.ends[block - 1] if block > 0 else 0, state.ends[block]):
-            state.wins[item, state.order[at]] += 1
-        for above in range(len(shown)):  # not where both were clicked
-            if outcome[above] and state.block[shown[above]] == block:
-                state.wins[item, shown[above]] -= 1
-        for at in range(state.ends[block - 1] if block > 0 else 0, state.ends[block]):
-            other = state.order[at]
-            lead, met = (
-                state.wins[item, other] - state.wins[other, item],
-                state.wins[item, other] + state.wins[other, item],
-            )
-            if lead > 0 and lead * lead >= 2.0 * met * (state.log_level[0] + 0.5 * math.log(met)):
-                state.beats[item, other] = news = True
+        if outcome[position] and tag >= state.since[state.block[item]]:
+            news |= _count_click(state, shown, outcome, item)
     if news:
         _divide(state, len(shown))
 

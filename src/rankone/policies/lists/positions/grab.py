@@ -105,27 +105,28 @@ def _find_leader(state: Any) -> None:
 
 
 @noalloc
-def _best_change(state: Any, rng: Any) -> int:
-    """Return the change of the leader with the largest index: the rank of who swaps with the next, or the number of
-    positions plus the item that takes the last place; -1: none is better."""
+def _gain(state: Any, change: int) -> float:
+    """Return what a change of the leader gains by the upper bounds: two that follow each other swap, from the rank of
+    the first, or, from the number of positions on, an item takes the last place; below 0: it is in the list already."""
     leader, high, order, n_positions = state.leader, state.high, state.order, len(state.order)
+    if change < n_positions - 1:
+        one, other = order[change], order[change + 1]
+        apart = high[leader[one], one] + high[leader[other], other]
+        return (high[leader[other], one] + high[leader[one], other]) - apart
+    item, last = change - n_positions, order[n_positions - 1]
+    return high[item, last] - high[leader[last], last] if item >= 0 and state.inside[item] == 0 else -1.0
+
+
+@noalloc
+def _best_change(state: Any, rng: Any) -> int:
+    """Return the change of the leader that gains most (see `_gain`), ties at random; -1: none is better."""
     best, most, ties = -1, 0.0, 0
-    for rank in range(n_positions - 1):
-        one, other = order[rank], order[rank + 1]
-        gain = (high[leader[other], one] + high[leader[one], other]) - (
-            high[leader[one], one] + high[leader[other], other]
-        )
+    for change in range(len(state.order) + len(state.inside)):
+        gain = _gain(state, change)
         if gain > 0.0 and gain >= most:
             ties = ties + 1 if gain == most else 1
             if rng.random() * ties < 1.0:
-                best, most = rank, gain
-    last = order[n_positions - 1]
-    for item in range(len(state.inside)):
-        gain = high[item, last] - high[leader[last], last]
-        if state.inside[item] == 0 and gain > 0.0 and gain >= most:
-            ties = ties + 1 if gain == most else 1
-            if rng.random() * ties < 1.0:
-                best, most = n_positions + item, gain
+                best, most = change, gain
     return best
 
 
