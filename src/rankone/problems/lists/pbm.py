@@ -12,8 +12,8 @@ import numpy as np
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
 from rankone.numerics.arrays import Floats
-from rankone.problems.lists.base import CURVE, ListProblem, divergence_sum, low_rates, two_levels
-from rankone.problems.product_input import Given, probabilities
+from rankone.problems.lists.base import CURVE, WeightedPositions, divergence_sum, low_rates, two_levels
+from rankone.problems.product_input import Given, Names, probabilities
 from rankone.problems.rank_one import RankOne
 from rankone.problems.registry import family
 
@@ -42,7 +42,7 @@ def _loss(world: PBMWorld, shown: Any) -> float:
     return world.best[0] - clicks
 
 
-class PBM(ListProblem):
+class PBM(WeightedPositions):
     """Each position is looked at with a probability of its own, whatever else is in the list.
 
     Args:
@@ -60,12 +60,7 @@ class PBM(ListProblem):
     parameter: ClassVar[str] = "examination"
 
     def __init__(
-        self,
-        attraction: Given,
-        examination: Given,
-        *,
-        item_names: Sequence[str] | None = None,
-        name: str | None = None,
+        self, attraction: Given, examination: Given, *, item_names: Names = None, name: str | None = None
     ) -> None:
         self.examination = probabilities(examination, "examination", above_zero=True)
         super().__init__(attraction, len(self.examination), item_names, name)
@@ -81,18 +76,9 @@ class PBM(ListProblem):
             raise InputError("a rank-1 problem", problem, "pass rankone.RankOne(rows, cols)")
         return cls(problem.rows, problem.cols[:positions], item_names=problem.row_names, name=problem.name)
 
-    @property
-    def weights(self) -> Floats:
-        """``(n_positions,)`` the examination: the best item belongs where most people look."""
-        return self.examination
-
     def start(self) -> PBMWorld:
         """Return the world before the first decision."""
         return PBMWorld(self.attraction, self.examination, np.array([self.best_value]))
-
-    def known(self) -> dict[str, tuple[float, ...]]:
-        """Return the examination, for the policies that have to be told it."""
-        return {"examination": tuple(self.examination.tolist())}
 
     def value(self, shown: Sequence[int]) -> float:
         """Return the expected number of clicks on a list."""
