@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rankone.numerics.arrays import Ints
 from rankone.policies.base import AtLeast0
-from rankone.policies.combination_policy import CombinationPolicy, check_kept
+from rankone.policies.combination_policy import CombinationPolicy
 from rankone.policies.engines.index_groups import IndexState, start_race
 from rankone.policies.engines.index_race import goes_by_kl
 
@@ -34,10 +34,10 @@ class KLUCB(CombinationPolicy):
 
     name = "kl-ucb"
     use_when = "pairs that need not be rank-1, with a guarantee; outcomes at once"
+    keeps_each = True
     c: AtLeast0 = 0.0
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> KLUCBState:
-        check_kept(sizes, self.name)
         return start_race(KLUCBState, sizes, forbidden, self.c)
 
 

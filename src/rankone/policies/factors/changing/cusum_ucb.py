@@ -47,6 +47,7 @@ class CusumUCB(CombinationPolicy):
     breaks: int = 3
     name = "cusum-ucb"
     use_when = "a reference: a world in which single pairs change"
+    keeps_each = True
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> CusumUCBState:
         horizon = needed_horizon(self, self.horizon)

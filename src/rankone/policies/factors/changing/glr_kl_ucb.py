@@ -40,6 +40,7 @@ class GLRKLUCB(CombinationPolicy):
     breaks: int = 3
     name = "glr-kl-ucb"
     use_when = "a reference: a world with sudden changes, pairs that need not be rank-1"
+    keeps_each = True
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> GLRKLUCBState:
         horizon = needed_horizon(self, self.horizon)

@@ -39,6 +39,7 @@ class MUCB(CombinationPolicy):
     breaks: int = 3
     name = "m-ucb"
     use_when = "a reference: a world with sudden, large changes"
+    keeps_each = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
