@@ -78,8 +78,8 @@ async def track_all(call: Call) -> Response:
             refused[name] = error
     if refused and not told:
         raise next(iter(refused.values()))
-    for name, error in refused.items():
-        told[name] = Outcome("", None, "refused", False, note=Problem.of(error).detail, goal=call.body.goal)
+    for name, why in refused.items():
+        told[name] = Outcome("", None, "refused", False, note=Problem.of(why).detail, goal=call.body.goal)
     return answer({"experiments": {name: told[name].to_dict() for name in told}})
 
 
