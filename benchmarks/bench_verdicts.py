@@ -32,11 +32,11 @@ WORKERS = 2
 
 EQUAL_RATE, EQUAL_DECISIONS, EQUAL_RUNS = 0.4, 2_000, 400
 SHAPES = ((2, 2), (4, 3))
-# Who decides, with which goal. With "decide" all decisions explore until the verdict: there the policy makes none.
-STATED = [(policy, goal) for policy in ("uts", "top-two", "uniform") for goal in ("earn", "both")] + [("uts", "decide")]
+# Who decides, with which aim. With "decide" all decisions explore until the verdict: there the policy makes none.
+STATED = [(policy, aim) for policy in ("uts", "top-two", "uniform") for aim in ("earn", "both")] + [("uts", "decide")]
 
 DECISIONS = 100_000
-# Policies and goals of the table, and how often each is rehearsed.
+# Policies and aims of the table, and how often each is rehearsed.
 PLAYED = {
     ("uts", "both"): 20,
     ("uts", "decide"): 20,
@@ -58,7 +58,7 @@ class Live(NamedTuple):
     cols: Sequence[float]
     forbidden: tuple[int, int] | None = None
     site: float = 1.0  # times as many clicks after a quarter of the visitors
-    settings: Mapping[str, Any] = {"policy": "uts", "goal": "decide"}
+    settings: Mapping[str, Any] = {"policy": "uts", "aim": "decide"}
     visitors: int = 600
 
 
@@ -67,7 +67,7 @@ LIVE = {
     "4 x 3, all equal, the site doubles": Live((0.6,) * 4, (0.6,) * 3, site=2.0),
     "2 x 2, the best pair forbidden, the two next tie": Live((0.9, 0.45), (0.45, 0.9), (0, 1)),
     "2 x 2, the same, and half is left to the policy": Live(
-        (0.9, 0.45), (0.45, 0.9), (0, 1), settings={"policy": "uts", "goal": "both"}
+        (0.9, 0.45), (0.45, 0.9), (0, 1), settings={"policy": "uts", "aim": "both"}
     ),
     "2 x 2, all equal, one pair forbidden, the site doubles": Live((0.6, 0.6), (0.6, 0.6), (0, 1), site=2.0),
     "2 x 2, the best pair forbidden": Live((0.9, 0.2), (0.6, 0.8), (0, 1), visitors=1_500),
@@ -159,12 +159,12 @@ PROBLEMS = {
 }
 
 
-def wrong_statements(policy: str, goal: str, shape: tuple[int, int], site: str) -> tuple[int, int]:
+def wrong_statements(policy: str, aim: str, shape: tuple[int, int], site: str) -> tuple[int, int]:
     """Return in how many runs a winner was declared, and in how many a level was said to beat another."""
     equal = rankone.RankOne([math.sqrt(EQUAL_RATE)] * shape[0], [math.sqrt(EQUAL_RATE)] * shape[1])
     found = [
         simulate_experiment(
-            equal, policy=policy, goal=goal, site=site, visitors=EQUAL_DECISIONS, after="weigh", runs=1, seed=seed
+            equal, policy=policy, aim=aim, site=site, visitors=EQUAL_DECISIONS, after="weigh", runs=1, seed=seed
         )[0]
         for seed in range(EQUAL_RUNS)
     ]
@@ -173,7 +173,7 @@ def wrong_statements(policy: str, goal: str, shape: tuple[int, int], site: str) 
 
 def equal_levels() -> str:
     """Write the table of what was stated although nothing was true."""
-    cells = [(policy, goal, shape, site) for policy, goal in STATED for shape in SHAPES for site in MOVEMENTS]
+    cells = [(policy, aim, shape, site) for policy, aim in STATED for shape in SHAPES for site in MOVEMENTS]
     found = dict(
         zip(cells, get_reusable_executor(WORKERS).map(wrong_statements, *zip(*cells, strict=True)), strict=True)
     )
@@ -182,20 +182,20 @@ def equal_levels() -> str:
         f"All levels equal, {EQUAL_RATE:.0%} clicks before the site moves, {EQUAL_DECISIONS:,} visitors, {EQUAL_RUNS} runs",
         f"each. Runs that called a level beaten; at most {won} runs of a cell declared a winner. Allowed: {EQUAL_RUNS // 20} runs.",
         "",
-        *_head(["policy, goal", "size", *MOVEMENTS]),
+        *_head(["policy, aim", "size", *MOVEMENTS]),
     ]
-    for policy, goal in STATED:
+    for policy, aim in STATED:
         for shape in SHAPES:
-            counts = [str(found[policy, goal, shape, site][1]) for site in MOVEMENTS]
-            lines.append(f"| {' | '.join([f'`{policy}`, {goal}', '{} x {}'.format(*shape), *counts])} |")
+            counts = [str(found[policy, aim, shape, site][1]) for site in MOVEMENTS]
+            lines.append(f"| {' | '.join([f'`{policy}`, {aim}', '{} x {}'.format(*shape), *counts])} |")
     worst = max(max(pair) for pair in found.values())
     lines += ["", f"The most in any of the {len(cells)} cells: {worst} runs of {EQUAL_RUNS}, {worst / EQUAL_RUNS:.1%}."]
     return "\n".join(lines)
 
 
-def played(name: str, policy: str, goal: str) -> list[Rehearsal]:
+def played(name: str, policy: str, aim: str) -> list[Rehearsal]:
     """Rehearse one cell of the table."""
-    return simulate_experiment(PROBLEMS[name], policy=policy, goal=goal, visitors=DECISIONS, runs=PLAYED[policy, goal])
+    return simulate_experiment(PROBLEMS[name], policy=policy, aim=aim, visitors=DECISIONS, runs=PLAYED[policy, aim])
 
 
 def alone(name: str) -> list[float]:
@@ -205,16 +205,16 @@ def alone(name: str) -> list[float]:
 
 
 def duration() -> str:
-    """Write the table of decisions and clicks until a verdict, and what it says about the goals."""
+    """Write the table of decisions and clicks until a verdict, and what it says about the aims."""
     executor = get_reusable_executor(WORKERS)
-    cells = [(name, policy, goal) for name in PROBLEMS for policy, goal in PLAYED]
+    cells = [(name, policy, aim) for name in PROBLEMS for policy, aim in PLAYED]
     rehearsed = executor.map(played, *zip(*cells, strict=True))
     alone_lost = dict(zip(PROBLEMS, executor.map(alone, PROBLEMS), strict=True))
     found = dict(zip(cells, rehearsed, strict=True))
-    named = [f"`{policy}`, {goal}" for policy, goal in PLAYED]
+    named = [f"`{policy}`, {aim}" for policy, aim in PLAYED]
     times, lost = _head(["problem", "T* log 20", *named]), _head(["problem", "`uts` alone", *named])
     for name, problem in PROBLEMS.items():
-        runs = [found[name, policy, goal] for policy, goal in PLAYED]
+        runs = [found[name, policy, aim] for policy, aim in PLAYED]
         bound = f"{characteristic_time(problem) * math.log(20.0):,.0f}"
         until = [_count(_quantile(each, 0.5), _quantile(each, 0.9)) for each in runs]
         ends = [_mean([run.losses[-1] for run in each]) for each in runs]
@@ -232,19 +232,19 @@ def duration() -> str:
 
 
 def _in_short(found: dict[tuple[str, str, str], list[Rehearsal]], alone_lost: dict[str, list[float]]) -> list[str]:
-    """Say what the table means for the goals, on the median problem."""
-    medians = {goal: [_quantile(found[name, "uts", goal], 0.5) for name in PROBLEMS] for goal in ("both", "decide")}
+    """Say what the table means for the aims, on the median problem."""
+    medians = {aim: [_quantile(found[name, "uts", aim], 0.5) for name in PROBLEMS] for aim in ("both", "decide")}
     bounds = [characteristic_time(problem) * math.log(20.0) for problem in PROBLEMS.values()]
     slower = np.divide(medians["both"], medians["decide"])
     said = [
         f'On the median problem "decide" takes {np.median(np.divide(medians["decide"], bounds)):.1f} times T* log 20, and '
         f'"both" {np.median(slower):.1f} times as long as "decide".'
     ]
-    for goal in ("both", "earn"):
-        ends = {name: np.mean([run.losses[-1] for run in found[name, "uts", goal]]) for name in PROBLEMS}
+    for aim in ("both", "earn"):
+        ends = {name: np.mean([run.losses[-1] for run in found[name, "uts", aim]]) for name in PROBLEMS}
         times = [float(ends[name] / np.mean(alone_lost[name])) for name in PROBLEMS]
         said.append(
-            f'"{goal}" loses {np.median(times):.2f} times the clicks of `uts` alone ({max(times):.2f} at worst).'
+            f'"{aim}" loses {np.median(times):.2f} times the clicks of `uts` alone ({max(times):.2f} at worst).'
         )
     return said
 

@@ -55,7 +55,7 @@ def judged(late: tuple[float, float], seed: int) -> tuple[bool, bool, bool]:
         ["x", "y"],
         db=None,
         outcomes={"window": WINDOW},
-        goal="decide",
+        aim="decide",
         watch={"change": "ignore"},
         seed=seed,
     ) as experiment:

@@ -23,7 +23,7 @@ from .archives import LEVELS, busy, live, refused, rows_of, run, side_by_side, w
 from .helpers import Clock, at, error_of, saved
 
 
-@pytest.mark.parametrize("settings", [{}, {"policy": "uts", "outcomes": {"window": 40}, "goal": "both"}])
+@pytest.mark.parametrize("settings", [{}, {"policy": "uts", "outcomes": {"window": 40}, "aim": "both"}])
 def test_an_archived_experiment_goes_on_bit_for_bit(db, tmp_path, settings):
     """A twin that is never archived knows and decides the same, through levels, exclusions and two archives."""
     clock = Clock()

@@ -31,7 +31,7 @@ def test_an_exclusion_speaks_of_what_is_not_archived(shop):
         assert saved(at(clock)("homepage", db=again)) == saved(experiment)
 
 
-@pytest.mark.parametrize("settings", [{}, {"policy": "uts", "outcomes": {"window": 40}, "goal": "both"}])
+@pytest.mark.parametrize("settings", [{}, {"policy": "uts", "outcomes": {"window": 40}, "aim": "both"}])
 def test_an_exclusion_with_the_files_reaches_into_archives_bit_for_bit(db, tmp_path, settings):
     """A twin that is never archived excludes the same, and decides the same from there on."""
     clock = Clock()

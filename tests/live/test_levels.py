@@ -259,8 +259,8 @@ def test_a_list_of_levels_that_changed_in_the_code_is_taken_over_with_sync(sqlit
             assert [change.what for change in page.changes()][1:] == ["headline 'C' added", "headline 'B' retired"]
     with pytest.raises(InputError, match="the factors headline, image - got headline"):
         opened(factors={"headline": ["A", "C"]}, sync=True)
-    with pytest.raises(InputError, match="goal"):  # nothing else may change
-        opened(factors=wanted, sync=True, goal="decide")
+    with pytest.raises(InputError, match="aim"):  # nothing else may change
+        opened(factors=wanted, sync=True, aim="decide")
 
 
 def test_a_name_that_is_a_number_is_said_to_be_text(sqlite_db):

@@ -58,7 +58,7 @@ def test_exports_have_a_column_for_each_attribute(sqlite_db):
 def test_a_restart_a_replay_and_a_snapshot_know_the_same(db, monkeypatch):
     monkeypatch.setattr("rankone.live.commit.transactions._SNAPSHOT_EVERY", 50)
     monkeypatch.setattr("rankone.live.commit.transactions._BYTES_PER_EVENT", 10**6)
-    with start(db, "uts", goal="both") as experiment:
+    with start(db, "uts", aim="both") as experiment:
         visit(experiment, 120)
         before, number = saved(experiment), experiment._cached.number
         storage = experiment.database.transactions.storage
@@ -217,7 +217,7 @@ def test_a_policy_may_tell_segments_apart_and_does_so_after_a_restart_bit_for_bi
     monkeypatch.setattr("rankone.live.commit.transactions._BYTES_PER_EVENT", 10**6)
     with start(db, None, watch={"per_segment": True}) as experiment:
         assert experiment.look(lambda fold: fold.settings.policy) == "segmented-uts:coin=true"
-        assert experiment.look(lambda fold: fold.settings.goal) == "earn"
+        assert experiment.look(lambda fold: fold.settings.aim) == "earn"
         serve(experiment, 700, seed=2)
         before, number = saved(experiment), experiment._cached.number
         storage = experiment.database.transactions.storage

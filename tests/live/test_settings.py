@@ -13,7 +13,7 @@ from docs.generated import experiment_settings
 import rankone
 from rankone.cli import build_app
 from rankone.errors import InputError
-from rankone.evidence.steering import GOALS
+from rankone.evidence.steering import AIMS
 from rankone.live.settings import GROUPS, SETTINGS, Settings, Stopping, Wishes, checked_wishes
 from rankone.web.server.schemas.answers import ExperimentAnswer
 from rankone.web.server.schemas.bodies import NewExperiment
@@ -50,7 +50,7 @@ def test_every_setting_is_everywhere():
 
 def test_names_agree():
     assert {*Wishes.__annotations__, "prior", "policy"} == {each.group or each.name for each in SETTINGS} | {"factors"}
-    assert set(next(each for each in SETTINGS if each.name == "goal").kind.choices) == set(GOALS)
+    assert set(next(each for each in SETTINGS if each.name == "aim").kind.choices) == set(AIMS)
     assert len({each.option for each in SETTINGS}) == len(SETTINGS)
     assert len(inspect.signature(rankone.Experiment).parameters) <= 17
     for each in SETTINGS:

@@ -89,11 +89,11 @@ def test_segments_are_said_at_a_distance(client):
 
 
 def test_a_plan_is_that_of_the_library(client):
-    wishes = {"factors": {"row": 2, "col": 2}, "rate": 0.2, "lift": 0.5, "visitors_a_day": 1000, "goal": "decide"}
+    wishes = {"factors": {"row": 2, "col": 2}, "rate": 0.2, "lift": 0.5, "visitors_a_day": 1000, "aim": "decide"}
     found = client.plan(**wishes)
     assert found == json.loads(json.dumps(rankone.plan(**wishes).to_dict()))
     assert " for a winner" in found["sentence"]
-    of_three = {"factors": {"a": 2, "b": 2, "c": ["x"]}, "rate": 0.2, "lift": 0.5, "goal": "decide"}
+    of_three = {"factors": {"a": 2, "b": 2, "c": ["x"]}, "rate": 0.2, "lift": 0.5, "aim": "decide"}
     assert client.plan(**of_three) == json.loads(json.dumps(rankone.plan(**of_three).to_dict()))
     signatures = [inspect.signature(each).parameters for each in (Client.plan, rankone.plan)]
     assert set(signatures[0]) - {"self"} == set(signatures[1]) - {"rows", "cols", "seed", "progress"}
@@ -106,7 +106,7 @@ def test_a_plan_is_that_of_the_library(client):
         ({"factors": {"a": 1, "b": 1}}, "at least two pairs"),
         ({"margin": 1.5}, "margin: Input should be less than or equal to 1"),
         ({"error": 0.0}, "error: Input should be greater than or equal to 0.000001"),
-        ({"goal": "win"}, "goal: Input should be 'earn', 'both' or 'decide'"),
+        ({"aim": "win"}, "aim: Input should be 'earn', 'both' or 'decide'"),
     ],
 )
 def test_plans_that_cannot_be(client, change, said):
@@ -120,7 +120,7 @@ def test_a_report_comes_back_as_it_was_made(client):
         "verdict",
         ["A", "B"],
         ["x"],
-        goal="decide",
+        aim="decide",
         control={"levels": ("A", "x"), "share": 0.4},
         stopping={"margin": 0.1},
         seed=2,

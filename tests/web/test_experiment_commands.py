@@ -53,17 +53,17 @@ def test_what_an_experiment_says_of_too_many_open_can_be_set(tmp_path):
 
 def test_what_an_experiment_is_for_can_be_set(tmp_path):
     db = tmp_path / "rankone.db"
-    options = ["--goal", "decide", "--margin", 0.05, "--control", "headline A,image 2", "--control-share", 0.2]
+    options = ["--aim", "decide", "--margin", 0.05, "--control", "headline A,image 2", "--control-share", 0.2]
     made = command("create", db, "homepage", *LINES, *options, "--auto-stop", "--error", 0.1)
     assert made.exit_code == 0, made.output
     assert "goal decide, policy" in made.output
     with Experiment("homepage", db=db) as experiment:
         settings = experiment.look(lambda fold: fold.settings)
-    assert (settings.goal, settings.explore, settings.stopping.margin) == ("decide", 1.0, 0.05)
+    assert (settings.aim, settings.explore, settings.stopping.margin) == ("decide", 1.0, 0.05)
     assert (settings.control.levels, settings.control.share) == (("headline A", "image 2"), 0.2)
     assert (settings.stopping.error, settings.stopping.auto) == (0.1, True)
     listed = json.loads(command("experiments", db, "--json").stdout)
-    assert (listed[0]["goal"], listed[0]["control"]["row"]) == ("decide", "headline A")
+    assert (listed[0]["aim"], listed[0]["control"]["row"]) == ("decide", "headline A")
     assert "decide" in command("experiments", db).stdout
     commas = ["--row", "Hello, you", "--row", "Hi", "--col", "a,b", "--col", "c"]
     assert command("create", db, "commas", *commas, "--control", "Hello, you, a,b").exit_code == 0
@@ -92,7 +92,7 @@ def test_an_experiment_can_begin_with_past_counts(tmp_path):
 
 def test_what_an_experiment_cannot_be_for_is_one_sentence_and_leaves_nothing(tmp_path):
     for options, expected in (
-        (["--goal", "win"], "--goal as one of earn, both, decide"),
+        (["--aim", "win"], "--aim as one of earn, both, decide"),
         (["--margin", 2], "--margin from 0 to 1"),
         (["--explore", -1], "--explore from 0 to 1"),
         (["--control", "headline A"], "a control as the names of a row and a column"),

@@ -304,7 +304,7 @@ def test_it_shows_three_factors_and_all_their_combinations(tmp_path, open_page, 
         "button": ["buy", "try", "buttonless"],
     }
     with running(tmp_path / "rankone.db") as url, Client(url) as client:
-        banner = client.create("banner", factors=factors, policy="uniform", goal="decide")
+        banner = client.create("banner", factors=factors, policy="uniform", aim="decide")
         clicked = {("try", image) for image in factors["image"]} | {("buttonless", "2")}
         banner.tell_many(
             [(made, (made.levels["button"], made.levels["image"]) in clicked) for made in banner.ask(1000)]

@@ -93,17 +93,17 @@ class Client:
         lift: float,
         *,
         visitors_a_day: float | None = None,
-        goal: str | None = None,
+        aim: str | None = None,
         margin: float = 0.0,
         error: float = 0.05,
     ) -> dict[str, Any]:
         """Return what `rankone.plan` says before an experiment begins, worked out by the service, as plain values.
 
-        ``["sentence"]`` is made for reading, ``["spans"]`` has the visitors until a verdict for each goal.
+        ``["sentence"]`` is made for reading, ``["spans"]`` has the visitors until a verdict for each aim.
         """
         sizes = {name: levels if isinstance(levels, int) else len(levels) for name, levels in factors.items()}
         wishes = {"factors": sizes, "rate": rate, "lift": lift}
-        wishes |= _given(visitors_a_day=visitors_a_day, goal=goal, margin=margin, error=error)
+        wishes |= _given(visitors_a_day=visitors_a_day, aim=aim, margin=margin, error=error)
         return self.transport.send("POST", "/v1/plan", wishes, timeout=_PLANNING)
 
     def track(

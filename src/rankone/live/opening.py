@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankone.errors import InputError
-from rankone.evidence.steering import GOALS
+from rankone.evidence.steering import AIMS
 from rankone.kernels.policy import check_relearns
 from rankone.live import settings as declared
 from rankone.live.fold.fold import Fold
@@ -72,8 +72,8 @@ def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterab
     groups = {group: kind(**asked[group]) for group, kind in GROUPS.items() if group in asked}
     stops = groups.get("stopping", Stopping()).auto
     named_alone = "policy" in asked and not stops  # who wants to stop wants a verdict
-    goal = asked.get("goal", "earn" if named_alone else "both")
-    result = {"seed": secrets.randbits(62), "goal": goal, "explore": GOALS[goal].explore, **asked, **groups}
+    aim = asked.get("aim", "earn" if named_alone else "both")
+    result = {"seed": secrets.randbits(62), "aim": aim, "explore": AIMS[aim].explore, **asked, **groups}
     chosen = checked_policy(asked.get("policy", declared.DEFAULT_POLICY), sizes)
     chosen = chosen.live() if result["explore"] else chosen
     watch = dataclasses.replace(groups.get("watch", Watch()), per_segment=chosen.by_segment)

@@ -185,9 +185,9 @@ class Settings:
         "Who chooses what is shown, such as uts (the default) or rank1elim-kl:horizon=100000.",
         example=DEFAULT_POLICY,
     )
-    goal: str = declare(
+    aim: str = declare(
         kind.choice("earn", "both", "decide"),
-        "Goal",
+        "Aim",
         "What it is for: both (earn clicks and find the "
         "winner), earn, or decide (find the winner soonest). Left out: both, or earn where a policy is named and "
         "nothing stops automatically.",
@@ -213,7 +213,7 @@ class Settings:
         "better (more or less), a window of its own and, for a guardrail, worse_by (0.1: at most 10% worse than the "
         "baseline) and must_clear. The first one steers. Left out: one goal, click.",
         example={"click": {}, "order": {"kind": "amount", "cap": 500}},
-        option="measure",
+        option="goal",
     )
     stopping: Stopping = Stopping()
     control: Control | None = None
@@ -262,7 +262,7 @@ class Wishes(TypedDict, total=False):
     """Settings as callers write them: keywords of `Client.create`. A group may be a dictionary of some of its own."""
 
     factors: Mapping[str, Sequence[str] | int] | None
-    goal: str | None
+    aim: str | None
     goals: Mapping[str, Mapping[str, Any] | None] | None
     explore: float | None
     seed: int | None
@@ -294,7 +294,7 @@ SETTINGS = tuple(_declared())
 def checked_wishes(wishes: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an experiment is asked to be, as the journal keeps it; what is left out, or None, is not in it.
 
-    >>> checked_wishes({"factors": {"headline": ["A", "B"]}, "goal": None, "stopping": {"margin": 0.05}})
+    >>> checked_wishes({"factors": {"headline": ["A", "B"]}, "aim": None, "stopping": {"margin": 0.05}})
     {'factors': (('headline', ('A', 'B')),), 'stopping': {'margin': 0.05}}
     """
     given = {name: value for name, value in wishes.items() if value is not None}

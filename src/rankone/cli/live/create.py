@@ -88,7 +88,7 @@ def create(
     one = all(len(each.levels) == 1 for each in made.factors)
     what = f"combination{'' if one else 's'} of {', '.join(made.best)}"
     size = " x ".join(str(len(each.levels)) for each in made.factors)
-    chosen = f"{size} {what}, goal {made.goal}, policy {made.policy}"
+    chosen = f"{size} {what}, aim {made.aim}, policy {made.policy}"
     print(f"'{name}' is ready: {chosen}, in {where}.", file=sys.stderr)
     for sentence in [*alone_text(made), *prior_text(made), *([] if past is None else past.taken)]:
         print(sentence, file=sys.stderr)

@@ -51,7 +51,7 @@ def experiments(
     else:
         rows: list[Any] = list(map(_row, reports))
         rows += [(each, None, None, "damaged", None, None, None, detail) for each, detail in damaged.items()]
-        show_rows(rows, ("experiment", "policy", "goal", "status", "decisions", "clicks", "open", "result"))
+        show_rows(rows, ("experiment", "policy", "aim", "status", "decisions", "clicks", "open", "result"))
     if damaged or pages:
         got = f"damaged ones: {', '.join(damaged)}" if damaged else "damaged pages: what is shown may not be all"
         raise JournalError("journals that can be read", got, "run `rankone doctor` on this database")
@@ -59,7 +59,7 @@ def experiments(
 
 def _row(report: Report) -> tuple[Any, ...]:
     counts = (report.decisions, report.outcomes["clicked"], report.outcomes["open"])
-    return report.name, report.policy, report.goal or "-", _status(report), *counts, report.headline
+    return report.name, report.policy, report.aim or "-", _status(report), *counts, report.headline
 
 
 def _status(report: Report) -> str:

@@ -25,7 +25,7 @@ def plan(
     rate: float = typer.Option(..., help="Click rate of a pair that differs from the best in one part, such as 0.03."),
     lift: float = typer.Option(..., help="How much more often the best pair is clicked: 0.1 is 10 % more."),
     visitors_a_day: float = typer.Option(None, help="Visitors per day; the answer is then in days too."),
-    goal: str = typer.Option(None, help="earn, both or decide; without it all three."),
+    aim: str = typer.Option(None, help="earn, both or decide; without it all three."),
     margin: float = typer.Option(0.0, help="A winner at most this much worse than the best is enough: 0.05 is 5 %."),
     error: float = typer.Option(0.05, help="How often the verdict may be wrong: 0.05 is 5 %."),
     chart: Path = typer.Option(None, help="Draw the answer: .png, .svg, .pdf or .html."),
@@ -38,7 +38,7 @@ def plan(
 
     if chart is not None:
         drawable(chart)
-    wishes: dict[str, Any] = {"visitors_a_day": visitors_a_day, "goal": goal, "margin": margin, "error": error}
+    wishes: dict[str, Any] = {"visitors_a_day": visitors_a_day, "aim": aim, "margin": margin, "error": error}
     with progress_bar("rehearsals", compiles=True) as progress:
         planned = make(rows, cols, rate, lift, factors=sizes_of_factors(factor) or None, progress=progress, **wishes)
     show_answer(planned, **depths)

@@ -104,7 +104,7 @@ class Report(Shown):
     clock_jumped: float  # seconds by which the machine's clock, and the journal's time, last jumped ahead
     window: float | None  # seconds after which silence means "not clicked"; until then outcomes are held
     eras: tuple[str, ...]  # why the policy started (afresh)
-    goal: str = ""  # "earn", "both" or "decide"
+    aim: str = ""  # "earn", "both" or "decide"
     basis: str = "steady"  # "any": holds however the rate of the whole site moves; "steady": counts, nothing is stated
     explore: float = 0.0  # share of decisions that explore now
     margin: float = 0.0  # what leads is good enough within this part of the best

@@ -12,12 +12,12 @@ import { heatMap } from "./tables.js";
 const BARS = 48; // steps of the traffic chart, at most
 const CARD = 165; // pixels of a figure
 
-const GOALS = { earn: "goal: earn clicks", both: "goal: earn clicks and find the winner", decide: "goal: find the winner" };
+const AIMS = { earn: "aim: earn clicks", both: "aim: earn clicks and find the winner", decide: "aim: find the winner" };
 
 function showLabels(view) {
   const report = view.report;
   const labels = [element("span", { class: "mark" }, `policy ${report.policy}`)];
-  if (report.goal) labels.unshift(element("span", { class: "mark" }, GOALS[report.goal] ?? `goal ${report.goal}`));
+  if (report.aim) labels.unshift(element("span", { class: "mark" }, AIMS[report.aim] ?? `aim: ${report.aim}`));
   if (report.margin) labels.push(element("span", { class: "mark" }, `good enough within ${shortPercent(report.margin)}`));
   if (report.control) {
     const control = `control ${Object.values(report.control).join(", ")}, ${shortPercent(report.control_share)} of decisions`;
