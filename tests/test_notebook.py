@@ -210,7 +210,9 @@ def test_an_experiment_in_memory_leaves_nothing_behind(db: str | None, tmp_path,
 
 
 def test_what_is_in_memory_cannot_be_opened_by_others() -> None:
-    with pytest.raises(StorageError, match="expected a database that can be opened twice - got :memory: - name a file"):
+    with pytest.raises(
+        StorageError, match=r"Expected a database that can be opened twice, but got :memory:. Name a file"
+    ):
         rankone.Database(":memory:", read_only=True)
 
 

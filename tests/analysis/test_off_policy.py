@@ -103,7 +103,7 @@ def test_rounds_without_a_position_are_left_out_and_counted():
         feedback = rankone.to_obp(each, factors="item_id", position="position")
         assert (feedback["n_rounds"], feedback["n_left_out"]) == (2, 1)
         assert feedback["position"].tolist() == [0, 1]
-    with pytest.raises(InputError, match="expected decisions with a position"):
+    with pytest.raises(InputError, match="Expected decisions with a position"):
         rankone.to_obp(log.with_columns(position=None), factors="item_id", position="position")
 
 

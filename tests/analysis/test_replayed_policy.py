@@ -80,7 +80,7 @@ def test_a_log_that_cannot_say_says_so(tmp_path):
     assert "No answer for uts: the log runs out after" in repr(short)
     missing = uniform_log(3_000).filter(~((pl.col("row") == "B") & (pl.col("col") == "2")))
     assert not rankone.evaluate(missing, rankone.UTS(), factors=["row", "col"]).answered
-    with pytest.raises(InputError, match="a policy that plays 2 factors - got toprank"):
+    with pytest.raises(InputError, match="a policy that plays 2 factors, but got toprank"):
         rankone.evaluate(uniform_log(60), rankone.as_policy("toprank"), factors=["row", "col"])
     uniform_log(3_000).write_csv(tmp_path / "log.csv")
     words = ["what-if", str(tmp_path / "log.csv"), "--policy", "uts", "--factor", "row", "--factor", "col"]

@@ -216,9 +216,9 @@ def test_factors_that_are_not_named_are_chosen_as_in_the_log():
         ({"clicked": 3}, "row=a,col=x", "outcomes from 0 to 1"),
         ({"clicked": None}, "row=a,col=x", "decisions with outcome and probability"),
         ({}, "row:a", "a target written factor=level"),
-        ({}, {}, "a target - got nothing"),
+        ({}, {}, "a target, but got nothing"),
         ({}, {"line": "a"}, "a column 'line'"),
-        ({}, "row=a,col=9", r"a level of col \(x, y\) in the target - got '9'"),
+        ({}, "row=a,col=9", r"a level of col \(x, y\) in the target, but got '9'"),
         ({}, pl.DataFrame({"row": ["a"], "col": ["x"], "probability": [0.4]}), "add up to 1"),
         ({}, pl.DataFrame({"row": ["a"]}), "a column 'probability' in the target"),
         ({}, pl.DataFrame({"row": ["a"], "col": ["x"], "probability": [float("nan")]}), "1 that are no numbers"),
@@ -281,15 +281,15 @@ def test_rewards_that_were_rounded_are_said_to_be(tmp_path):
 def test_settings_that_would_be_ignored_are_refused(tmp_path):
     log = simulated(5, decisions=300)
     for target, settings, said in (
-        (["a", "b"], {"factors": "row"}, "no factors and no time for a list - got factors"),
-        (["a", "b"], {"time": "step"}, "no factors and no time for a list - got time"),
+        (["a", "b"], {"factors": "row"}, "no factors and no time for a list, but got factors"),
+        (["a", "b"], {"time": "step"}, "no factors and no time for a list, but got time"),
         (["a", "b"], {"horizon": 10}, "horizon only for a policy"),
         ("row=a,col=x", {"horizon": 10}, "horizon only for a policy"),
-        (3, {}, "a table with probabilities or a policy as the target - got int"),
-        (rankone.UTS(), {}, "the factors that the policy decides - got the columns"),
-        (rankone.UTS(), {"chance": "chance"}, "without a word on probabilities - got chance"),
-        (rankone.UTS(), {"uniform": True}, "without a word on probabilities - got uniform"),
-        (rankone.UTS(), {"estimated": True}, "without a word on probabilities - got estimated"),
+        (3, {}, "a table with probabilities or a policy as the target, but got int"),
+        (rankone.UTS(), {}, "the factors that the policy decides, but got the columns"),
+        (rankone.UTS(), {"chance": "chance"}, "without a word on probabilities, but got chance"),
+        (rankone.UTS(), {"uniform": True}, "without a word on probabilities, but got uniform"),
+        (rankone.UTS(), {"estimated": True}, "without a word on probabilities, but got estimated"),
     ):
         with pytest.raises(InputError, match=said):
             rankone.evaluate(log, target, **settings)

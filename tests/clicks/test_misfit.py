@@ -87,7 +87,7 @@ def test_factors_are_tested_two_by_two_with_what_it_costs():
     assert [check.name for check in report.doubts] == ["row and col"]
     assert report.misfit is report.of_all is not None
     assert report.sentence.startswith("Factors seem to interact: row and col")
-    with pytest.raises(InputError, match="two factors or more - got one"):
+    with pytest.raises(InputError, match="two factors or more, but got one"):
         check_counts(as_factor_counts(([5, 5], [1, 2])))
 
 

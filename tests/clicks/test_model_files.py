@@ -48,9 +48,9 @@ def test_files_that_are_no_models_are_refused(model, tmp_path):
     model.save(tmp_path / "model.json")
     content = json.loads((tmp_path / "model.json").read_text())
     for change, said in (
-        ({"version": 99}, "version 1 - got version 99"),
+        ({"version": 99}, "version 1, but got version 99"),
         ({"format": "other"}, "got another file"),
-        ({"model": "no-such-model"}, "expected one of the click models"),
+        ({"model": "no-such-model"}, "Expected one of the click models"),
         ({"learned": {"cells_": {"table": {"a": [1]}, "types": ["Strange"]}}}, "a whole click model"),
         ({"settings": {"colour": 1}}, "a whole click model"),
     ):

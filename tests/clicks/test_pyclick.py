@@ -97,7 +97,7 @@ def test_what_has_no_twin_is_refused(tmp_path):
         (texts["pbm"] | tasks, "its TCM"),
         ({"ctr": json.dumps([half] * 10)}, "RCTR or GCTR"),
         ({"ctr": json.dumps(half)}, "RCTR or GCTR"),
-        (texts["ubm"] | {"exam": json.dumps(mixed)}, "lists of one length - got lengths 4, 10"),
+        (texts["ubm"] | {"exam": json.dumps(mixed)}, "lists of one length, but got lengths 4, 10"),
     ):
         (tmp_path / "wrong.json").write_text(json.dumps(wrong))
         with pytest.raises(InputError, match=said):

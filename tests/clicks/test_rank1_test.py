@@ -172,5 +172,5 @@ def test_same_seed_same_p_value():
     ],
 )
 def test_wrong_input_is_a_sentence(wrong, keywords):
-    with pytest.raises(InputError, match=r"expected .* - got .* - "):
+    with pytest.raises(InputError, match=r"Expected .*, but got .*. "):
         rankone.check_rank1(wrong, **keywords)

@@ -111,7 +111,7 @@ def test_a_tab_can_be_named(separator, tmp_path):
     "wrong", [{"separator": ";;"}, {"separator": "é"}, {"encoding": "klingon"}, {"encoding": "utf-16"}]
 )
 def test_separators_and_encodings_that_cannot_be_are_refused(wrong, tmp_path):
-    with pytest.raises(InputError, match=f"expected an? {next(iter(wrong))}"):
+    with pytest.raises(InputError, match=f"Expected an? {next(iter(wrong))}"):
         clicks.read(write(tmp_path / "log", clicks.FORMATS.get("table").example), "table", **wrong)
 
 

@@ -171,7 +171,7 @@ def test_an_age_given_again_must_agree(sqlite_db):
     start(sqlite_db, name="shop", outcomes={"window": 600}).close()
     for age in (60, HOUR):  # an hour is what it would be without a window
         said = str(error_of(Experiment, "shop", db=sqlite_db, outcomes={"max_age": age}))
-        assert "expected no max_age for experiment 'shop', which has a window" in said
+        assert "Expected no max_age for experiment 'shop', which has a window" in said
         assert "leave it out: the window ends what is open" in said
     assert "outcomes.max_age 60 (seconds)" in str(
         error_of(Experiment, "homepage", db=sqlite_db, outcomes={"max_age": 61})

@@ -147,7 +147,7 @@ def test_unless_it_says_otherwise_an_experiment_tells():
 
 @pytest.mark.parametrize("what", ["change", "interaction"])
 def test_what_it_cannot_do(what):
-    with pytest.raises(InputError, match=rf"expected {what} as one of (restart|test-all), warn, ignore - got shout"):
+    with pytest.raises(InputError, match=rf"Expected {what} as one of (restart|test-all), warn, ignore, but got shout"):
         live(watch={what: "shout"})
 
 

@@ -202,7 +202,7 @@ def test_a_journal_that_begins_with_another_layout_is_refused_in_words(shop, mon
     monkeypatch.setattr("rankone.live.fold.snapshot.LAYOUT", 2)
     error = error_of(Experiment, "homepage", db=database.where)
     assert isinstance(error, JournalError)
-    assert "a journal that begins with a snapshot of layout 2 - got one of another layout - use the" in str(error)
+    assert "a journal that begins with a snapshot of layout 2, but got one of another layout. Use the" in str(error)
     assert any("another layout" in finding.detail for finding in wrong(database.where))
 
 

@@ -73,7 +73,7 @@ def test_an_exclusion_in_archives_is_whole_or_not_at_all(shop, tmp_path, monkeyp
     for wrong_folder in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(InputError, match=r"all archives .*No such file .*nothing was changed"):
             experiment.with_archives(wrong_folder).exclude(levels={"row": "row 1"})
-    assert "expected one of the levels of 'row'" in refused(
+    assert "Expected one of the levels of 'row'" in refused(
         "exclude", database.where, "homepage", "--level", "row=x", "--archive", folder
     )
 

@@ -292,7 +292,9 @@ def test_a_disk_that_is_full_leaves_no_journal_of_sqlite_either(db, tmp_path, mo
         raise StorageError(f"to read or write {part}", "database or disk is full", "make room")
 
     monkeypatch.setattr(sqlite_backup, "copy", full)
-    with pytest.raises(StorageError, match=rf"to read or write {re.escape(str(tmp_path / 'x.backup'))} - got database"):
+    with pytest.raises(
+        StorageError, match=rf"to read or write {re.escape(str(tmp_path / 'x.backup'))}, but got database"
+    ):
         backup(db, tmp_path / "x.backup")
     assert list(tmp_path.glob(".*")) == []
 

@@ -86,7 +86,7 @@ def test_a_newer_schema_is_refused_in_words(db, read_only):
         busy(db)
     error = error_of(Database, db, read_only=read_only)
     assert isinstance(error, JournalError)
-    assert f"version {NEWEST} or older - got version {NEWEST + 1} - upgrade rankone" in str(error)
+    assert f"version {NEWEST} or older, but got version {NEWEST + 1}. Upgrade rankone" in str(error)
 
 
 def test_a_database_is_migrated_once_by_many_at_once(db, upgrade):

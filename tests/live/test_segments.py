@@ -152,21 +152,21 @@ def test_there_is_room_for_some_segments_and_the_others_are_counted_together(sql
     ("segment", "sentence"),
     [
         ("phone", "a segment as a dictionary of attributes and their levels"),
-        ({}, "a segment of 1 to 8 attributes - got 0"),
-        ({str(number): "x" for number in range(9)}, "a segment of 1 to 8 attributes - got 9"),
-        ({"age": float("nan")}, "the level of 'age' as text or a whole number - got nan - say 'unknown'"),
+        ({}, "a segment of 1 to 8 attributes, but got 0"),
+        ({str(number): "x" for number in range(9)}, "a segment of 1 to 8 attributes, but got 9"),
+        ({"age": float("nan")}, "the level of 'age' as text or a whole number, but got nan. Say 'unknown'"),
         ({"age": None}, "got nothing - say 'unknown' where it is not known"),
         ({"age": 33.5}, "got 33.5 - say which part of the range it is in"),
         ({"where": {"country": "DE"}}, "got several levels in one - give each its own attribute"),
         ({"where": ["DE", "AT"]}, "got several levels in one"),
-        ({"agent": "x" * 65}, "the level of 'agent' as printable text of 1 to 64 characters - got 65 characters"),
-        ({"agent": "\ud800"}, r"printable text of 1 to 64 characters - got '\ud800' - give"),  # itself printable
-        ({"agent": ""}, "printable text of 1 to 64 characters - got '' - give a short name"),
-        ({"\ud800": None}, "the level of an attribute as text or a whole number - got nothing"),
-        ({3: "x"}, "attributes with names - got 3"),
+        ({"agent": "x" * 65}, "the level of 'agent' as printable text of 1 to 64 characters, but got 65 characters"),
+        ({"agent": "\ud800"}, r"printable text of 1 to 64 characters, but got '\ud800'. Give"),  # itself printable
+        ({"agent": ""}, "printable text of 1 to 64 characters, but got ''. Give a short name"),
+        ({"\ud800": None}, "the level of an attribute as text or a whole number, but got nothing"),
+        ({3: "x"}, "attributes with names, but got 3"),
         (
             {"device": "phone", "hour": 3},
-            "a segment with country, device, as this experiment has them - got device, hour",
+            "a segment with country, device, as this experiment has them, but got device, hour",
         ),
         ({"device": "phone", "country": "DE", "hour": 3}, "leave out hour"),
         ({"Device": "phone", "country": "DE"}, "did you mean device?"),
@@ -245,4 +245,4 @@ def test_a_policy_for_segments_has_no_one_winner_to_stop_on(sqlite_db):
     )
     assert "tells segments apart" in str(error_of(start, sqlite_db, "ucb1", watch={"per_segment": True}))
     insured = error_of(start, sqlite_db, None, watch={"per_segment": True, "interaction": "test-all"})
-    assert "interaction='test-all', or a policy that tells segments apart - got both" in str(insured)
+    assert "interaction='test-all', or a policy that tells segments apart, but got both" in str(insured)

@@ -189,7 +189,7 @@ def test_the_command_names_its_options(words: list[str], do: str) -> None:
 @pytest.mark.parametrize(
     ("wish", "said"),
     [
-        ({"rate": 0.6, "lift": 0.9}, "of at most 1 - got 0.6 \\* \\(1 \\+ 0.9\\) = 1.14"),
+        ({"rate": 0.6, "lift": 0.9}, "of at most 1, but got 0.6 \\* \\(1 \\+ 0.9\\) = 1.14"),
         ({"rate": 0.0}, "rate from 1e-09 to 1"),
         ({"rate": float("nan")}, "rate from 1e-09 to 1"),
         ({"lift": -0.1}, "lift from 1e-06 to 1"),
@@ -197,8 +197,8 @@ def test_the_command_names_its_options(words: list[str], do: str) -> None:
         ({"rows": 1, "cols": 1}, "at least two pairs"),
         ({"rows": 2.5}, "rows as a whole number"),
         ({"rows": 300}, "at most 256 rows and columns together"),
-        ({"rows": None}, "rows and cols, or factors - got cols only"),
-        ({"factors": {"a": 2}}, "rows and cols, or factors - got both"),
+        ({"rows": None}, "rows and cols, or factors, but got cols only"),
+        ({"factors": {"a": 2}}, "rows and cols, or factors, but got both"),
         (OF_FACTORS | {"factors": {}}, "factors by name, each with the number of its levels"),
         (OF_FACTORS | {"factors": {"a": 0}}, "levels of 'a' as a whole number of at least 1"),
         (OF_FACTORS | {"factors": {"a": 1, "b": 1, "c": 1}}, "at least two combinations"),

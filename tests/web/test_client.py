@@ -47,7 +47,7 @@ def test_goals_are_told_at_a_distance(client):
     assert isinstance(told[2], InputError)
     assert len(shop.to_pandas()) == 4
     assert shop.report().goals[0].levels[0].visitors > 0
-    with pytest.raises(InputError, match="expected a value as a number of at least 0"):
+    with pytest.raises(InputError, match="Expected a value as a number of at least 0"):
         shop.tell(shop.ask(), value=-1)
 
 
@@ -72,14 +72,14 @@ def test_visitors_are_tracked_at_a_distance(client):
 
 def test_segments_are_said_at_a_distance(client):
     experiment = client.create("segments", 2, 2)
-    with pytest.raises(InputError, match="an experiment whose segments are declared - got none"):
+    with pytest.raises(InputError, match="an experiment whose segments are declared, but got none"):
         experiment.ask(segment={"device": "phone"})
     experiment.declare_segments({"device": ["phone", "desktop"], "returning": [True, False]})
     experiment.ask(segment={"device": "phone", "returning": True})
     experiment.ask(2, segment={"returning": "true", "device": "phone"})
     with pytest.raises(InputError, match="a segment with device, returning, as this experiment has them"):
         experiment.ask(segment={"device": "phone", "hour": 3})
-    with pytest.raises(InputError, match="as text or a whole number - got nan"):
+    with pytest.raises(InputError, match="as text or a whole number, but got nan"):
         experiment.ask(segment={"device": float("nan"), "returning": True})
     assert experiment.report().decisions == 3
     (found,) = [each for each in client.experiments() if each["name"] == "segments"]
@@ -224,7 +224,7 @@ def test_it_raises_the_same_errors(client):
     decision = experiment.ask(key="one")
     assert experiment.ask(key="one") == decision
     experiment.tell(decision.id, True)
-    with pytest.raises(Contradiction, match="'clicked' again, or nothing - got not clicked - tell each decision"):
+    with pytest.raises(Contradiction, match=r"'clicked' again, or nothing, but got not clicked. Tell each decision"):
         experiment.tell(decision.id, False)
     with pytest.raises(UnknownDecision):
         experiment.tell("nonsense", False)
@@ -237,9 +237,9 @@ def test_it_raises_the_same_errors(client):
     with pytest.raises(InputError, match="policy"):
         client.create("errors", 2, 2, "kl-ucb")
     with pytest.raises(InputError) as refused:  # the parts come as they are, whatever they hold
-        client.experiment("a - got b - c").ask()
+        client.experiment("a, but got b - c").ask()
     parts = refused.value.expected, refused.value.got, refused.value.do
-    assert parts == ("the name of an experiment", "'a - got b - c'", "create it, or see the list")
+    assert parts == ("the name of an experiment", "'a, but got b - c'", "create it, or see the list")
     assert experiment.tell_many([]) == []
     good, bad = experiment.tell_many([(decision.id, True), (decision.id, False)])
     assert isinstance(good, Outcome)

@@ -79,7 +79,7 @@ def test_a_configuration_with_a_typo_is_refused_in_words(monkeypatch, tmp_path, 
 
 def test_a_variable_with_a_typo_is_refused_in_words(monkeypatch):
     ours = "RANKONE_SERVE"  # of variables with such a name the reference has a row each
-    with pytest.raises(InputError, match=f"in the environment - got {ours}_PROT - did you mean {ours}_PORT"):
+    with pytest.raises(InputError, match=f"in the environment, but got {ours}_PROT. Did you mean {ours}_PORT"):
         serve(monkeypatch, PROT="8001")
 
 

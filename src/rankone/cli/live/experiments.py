@@ -45,7 +45,7 @@ def experiments(
             try:
                 reports.append(Experiment(each, db=database).report())
             except JournalError as error:  # the others are shown all the same
-                damaged[each] = error.printed
+                damaged[each] = str(error)
     if as_json:
         print_json([report.to_dict() for report in reports])
     else:
