@@ -291,7 +291,7 @@ def false_alarms() -> str:
 def worth(name: str) -> str:
     """Write what it is worth to do something about an alarm in a world."""
     worlds, visitors, runs, ways = WORLDS[name]
-    lines = [f"| {name} | clicks lost | alarms in a run | visitors until then, median (90 %) |", "|---|---|---|---|"]
+    lines = [f"| {name} | clicks lost | alarms in a run | visitors until then, median (90%) |", "|---|---|---|---|"]
     for way, how in ways.items():
         lost, counts, delays = [], [], []
         for seed in range(runs):

@@ -17,7 +17,7 @@ def report():
         lines.append(f"| {world} | {count} ({count / RUNS:.1%}) |")
     lines += [
         "",
-        "| orders: 2 % conversion, log-normal, capped at 10 medians | amounts | rounded to clicks |",
+        "| orders: 2% conversion, log-normal, capped at 10 medians | amounts | rounded to clicks |",
         "|---|---|---|",
     ]
     for lift, on in ((0.2, "conversion"), (0.3, "conversion"), (0.3, "amount")):

@@ -1,10 +1,10 @@
 """Verdicts of live experiments, rehearsed: are they ever wrong, how long do they take, and what do they cost?
 
 First, all levels are equal while the click rate of the whole site moves: whatever is stated is wrong. The promise is
-at most 5 % of all experiments, however long they run. Then a table over problems from 2 x 2 to 10 x 10: decisions until
+at most 5% of all experiments, however long they run. Then a table over problems from 2 x 2 to 10 x 10: decisions until
 the verdict at 0.05, clicks lost until then and at the end, against T* log 20 (`rankone.problems.theory.bounds`).
 Last, whole experiments whose reports are read: near ties, pairs that are forbidden, a policy that draws nothing. What
-leads must be the best estimate in its own table and allowed; winners and levels that are out are wrong in 5 % at most.
+leads must be the best estimate in its own table and allowed; winners and levels that are out are wrong in 5% at most.
 
 Then late clicks (`late_clicks`) and the visitors still needed (`forecasts`).
 
@@ -83,7 +83,7 @@ LIVE = {
 class Read(NamedTuple):
     """What the reports of one experiment said."""
 
-    worse: bool  # something in the table was estimated at least 10 % better than what leads, or that is forbidden
+    worse: bool  # something in the table was estimated at least 10% better than what leads, or that is forbidden
     far: bool  # in the end something leads that has at most 0.9 times the clicks of the best
     won: bool
     wrong: bool  # a pair won that another allowed one equals or beats
@@ -127,8 +127,8 @@ def read_live(name: str, seed: int) -> Read:
 def live_reports(names: Iterable[str] = LIVE) -> str:
     """Write the table of what reports of whole experiments said."""
     lines = [
-        f"A report every 100 visitors, {LIVE_RUNS} runs. Counted are runs with a leader that another level beat by 10 % in",
-        "the same report, or that was forbidden; with a last leader at least 10 % below the best; with a winner; with a",
+        f"A report every 100 visitors, {LIVE_RUNS} runs. Counted are runs with a leader that another level beat by 10% in",
+        "the same report, or that was forbidden; with a last leader at least 10% below the best; with a winner; with a",
         "wrong winner (also one of two equals); with a level of a best pair out.",
         "",
         *_head(["world", "visitors", "leads wrongly", "leads, far behind", "winner", "wrong winner", "wrongly out"]),
@@ -147,15 +147,15 @@ def _ratios(best: float, rows: Iterable[float], cols: Iterable[float]) -> rankon
 
 
 PROBLEMS = {
-    "2 x 2, 2 %, ratios .6": _ratios(0.02, [0.6], [0.6]),
-    "2 x 2, 30 %, ratios .8": _ratios(0.3, [0.8], [0.8]),
-    "2 x 3, 72 %, ratios .56": _ratios(0.72, [5 / 9], [5 / 9] * 2),
-    "3 x 4, 5 %, ratios .6": _ratios(0.05, [0.6] * 2, [0.6] * 3),
-    "4 x 5, 15 %, ratios .67": _ratios(0.15, [2 / 3] * 3, [2 / 3] * 4),
-    "6 x 6, 5 %, ratios .7": _ratios(0.05, [0.7] * 5, [0.7] * 5),
-    "8 x 6, 56 %, the README's demo": rankone.as_problem("needle:8x6"),
-    "8 x 8, 63 %, graded": rankone.RankOne(np.linspace(0.9, 0.3, 8), np.linspace(0.7, 0.2, 8)),
-    "10 x 10, 20 %, graded": _ratios(0.2, np.linspace(0.8, 0.4, 9), np.linspace(0.8, 0.4, 9)),
+    "2 x 2, 2%, ratios .6": _ratios(0.02, [0.6], [0.6]),
+    "2 x 2, 30%, ratios .8": _ratios(0.3, [0.8], [0.8]),
+    "2 x 3, 72%, ratios .56": _ratios(0.72, [5 / 9], [5 / 9] * 2),
+    "3 x 4, 5%, ratios .6": _ratios(0.05, [0.6] * 2, [0.6] * 3),
+    "4 x 5, 15%, ratios .67": _ratios(0.15, [2 / 3] * 3, [2 / 3] * 4),
+    "6 x 6, 5%, ratios .7": _ratios(0.05, [0.7] * 5, [0.7] * 5),
+    "8 x 6, 56%, the README's demo": rankone.as_problem("needle:8x6"),
+    "8 x 8, 63%, graded": rankone.RankOne(np.linspace(0.9, 0.3, 8), np.linspace(0.7, 0.2, 8)),
+    "10 x 10, 20%, graded": _ratios(0.2, np.linspace(0.8, 0.4, 9), np.linspace(0.8, 0.4, 9)),
 }
 
 
@@ -222,7 +222,7 @@ def duration() -> str:
         lost.append(f"| {' | '.join([name, _mean(alone_lost[name]), *ends])} |")
     counts = ", ".join(map(str, PLAYED.values()))
     lines = [
-        f"Visitors until the verdict, median; 90 % ({counts} runs; none: too few had a verdict within {DECISIONS:,}):",
+        f"Visitors until the verdict, median; 90% ({counts} runs; none: too few had a verdict within {DECISIONS:,}):",
         *("", *times, "", f"Clicks lost after {DECISIONS:,} visitors:", "", *lost),
     ]
     wrong = sum(run.wrong for runs in found.values() for run in runs)

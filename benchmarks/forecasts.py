@@ -18,7 +18,7 @@ LOOKS = (100, 300, 1_000, 3_000, 10_000, 30_000)
 LONGEST = 100_000  # visitors; a verdict that takes longer is one that no guess foresees
 SIDE = math.sqrt(0.3)
 PROBLEMS = {
-    f"{size} x {size}, 30 %, ratios {ratio:g}": RankOne(
+    f"{size} x {size}, 30%, ratios {ratio:g}": RankOne(
         [SIDE, *[SIDE * ratio] * (size - 1)], [SIDE, *[SIDE * ratio] * (size - 1)]
     )
     for size in (2, 3)
@@ -64,5 +64,5 @@ def report(runs: Sequence[int] = range(5_000, 5_400)) -> str:
     intro = (
         f"{len(runs)} runs each, looked at after {', '.join(f'{at:,}' for at in LOOKS)} visitors; the guess is meant"
     )
-    intro += " to be right in\n80 % at least if the differences so far are real."
+    intro += " to be right in\n80% at least if the differences so far are real."
     return "\n".join([intro, "", head, "|---|---|---|---|---|", *rows])

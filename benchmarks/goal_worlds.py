@@ -13,7 +13,7 @@ ERROR = 0.05
 
 
 def _zero_inflated(rng, n, site):
-    """2 % order, amounts are log-normal, cut at ten times the median."""
+    """2% order, amounts are log-normal, cut at ten times the median."""
     amounts = np.minimum(rng.lognormal(0.0, 0.8, n) / 10.0, 1.0)
     return np.where(rng.random(n) < 0.02 * site, amounts, 0.0)
 

@@ -24,7 +24,7 @@ STUMBLED_OVER = {
     r"\bone a core\b": "one per core",
     r"\b(?:one|several|\d) (?:outcomes?|rows?|runs?|draws?) a (?:pair|point|query|problem)\b": "per pair, per point, ...",
     r"\b(?:had to have|needed|needs) news\b": "had to wait for outcomes",
-    r"times of (?:5|five)": "with 80 % power",
+    r"times of (?:5|five)": "with 80% power",
     r"(?i)root of (?:all|the) randomness": "seed of the random numbers",
     r"(?i)\b(?:one|a) row an? (?:impression|cell|item|check|package|test|combination)\b": "one row per ...",
     r"\b1 (?:clicks|decisions|rows|visitors|visits|runs)\b": "1 click: rankone.specs.amount counts",

@@ -30,7 +30,7 @@ def earned(policy, decisions, runs=40):
 
 def test_a_replayed_policy_earns_what_it_earns_when_played():
     """From a uniform log, and from one whose policy learned itself and has little of bad pairs."""
-    for log in (uniform_log(6_000), thompson_log(1, 3_000, FLOORS["5 %"]).drop("chance")):
+    for log in (uniform_log(6_000), thompson_log(1, 3_000, FLOORS["5%"]).drop("chance")):
         found = rankone.evaluate(log, rankone.UTS(), factors=["row", "col"], horizon=400)
         assert 30 <= found.decisions <= 400
         value, error = earned("uts", found.decisions)

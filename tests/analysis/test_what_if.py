@@ -85,7 +85,7 @@ def test_estimates_are_within_their_errors_and_the_model_only_where_it_holds(rat
         elif name not in ("switch-dr", "shrunk-dr") or rates is PRODUCT:  # these give up a little bias for variance
             assert z < 4.0, name
     assert min(held["ips"], held["snips"], held["dr"], held["adaptive"]) >= 33, (
-        "95 % intervals: 38 expected, 33 is 3.6 errors below"
+        "95% intervals: 38 expected, 33 is 3.6 errors below"
     )
     assert np.std(errors["dr"]) < np.std(errors["ips"])
 

@@ -140,7 +140,7 @@ def test_estimates_are_within_their_errors_and_iips_only_where_it_is_right(world
         elif name != "dm" or world is by_cascade:
             assert z < 4.0, name
     for name in ("sips", "snsips", "rips", "snrips", "cascade-dr"):
-        assert held[name] >= 33, "95 % intervals: 38 expected, 33 is 3.6 errors below"
+        assert held[name] >= 33, "95% intervals: 38 expected, 33 is 3.6 errors below"
     assert np.std(errors["iips"]) < np.std(errors["rips"]) < np.std(errors["sips"])
     assert np.std(errors["cascade-dr"]) < np.std(errors["rips"])
 

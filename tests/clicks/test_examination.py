@@ -65,7 +65,7 @@ def world(kind, rng):
     "kind", ["few items, many impressions", "many items, few impressions", "swaps of neighbours", "all kinds of items"]
 )
 def test_intervals_of_all_pairs_hold_the_truth_as_often_as_they_say(kind):
-    """95 %, within 4 standard errors; positions of one log depend on each other, so a log counts as one."""
+    """95%, within 4 standard errors; positions of one log depend on each other, so a log counts as one."""
     runs, held, apart = 200, [], []
     for run in range(runs):
         rng = generator(run, kind)
@@ -185,7 +185,7 @@ def test_a_plan_keeps_what_it_promises(today):
 
 
 def test_a_plan_with_the_truth_in_the_log_is_exact():
-    """Where the log tells the curve, the promised reach is the one that comes out, within 3 %."""
+    """Where the log tells the curve, the promised reach is the one that comes out, within 3%."""
     shown = np.full((5, 5), 400) + np.diag(np.full(5, 100_000))
     counts = counts_of(shown, np.rint(shown * np.outer(ATTRACTION, EXAMINED)).astype(int))
     plan = clicks.swap_plan(counts, precision=0.05, swaps_alone=True)

@@ -309,7 +309,7 @@ def test_predictions_know_positions_by_name_and_nothing_of_others():
 
 @pytest.mark.parametrize(("ups", "downs", "often"), [(2, 6, 8), (20, 40, 30), (1, 1, 5), (3, 7, 4_000)])
 def test_shrunken_attractions_are_closer_to_the_truth_and_say_how_close(ups, downs, often):
-    """Less squared error where items are rare, no more where they are not; 95 % intervals within 4 standard errors."""
+    """Less squared error where items are rare, no more where they are not; 95% intervals within 4 standard errors."""
     examined, held, gain = 1.0 / np.arange(1, 6) ** 0.8, [], []
     for run in range(12):
         rng = generator(run, "shrink", ups)

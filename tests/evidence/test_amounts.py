@@ -89,6 +89,6 @@ def test_estimates_peak_at_the_ratio():
 
 @pytest.mark.parametrize("world", sorted(goal_worlds.WORLDS))
 def test_the_error_is_kept(world):
-    """At most 5 % of runs; 40 runs exceed 7 wrong ones with probability 0.1 % if it is just kept."""
+    """At most 5% of runs; 40 runs exceed 7 wrong ones with probability 0.1% if it is just kept."""
     wrong = sum(goal_worlds.wrong(world, seed, visitors=3_000) for seed in range(40))
     assert wrong <= 7

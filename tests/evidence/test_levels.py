@@ -90,7 +90,7 @@ def test_silence_counts_only_where_many_click():
 
 
 def test_silence_brings_the_verdict_nearer_where_many_click():
-    """At 80 % clicks, clicks alone have a fifth of what there is to know of a near tie."""
+    """At 80% clicks, clicks alone have a fifth of what there is to know of a near tie."""
     gain = []
     for run in range(20):
         evidence = start_evidence((2, 1))
@@ -123,7 +123,7 @@ MOVES = {
 
 @pytest.mark.parametrize("move", MOVES)
 def test_equal_levels_are_hardly_ever_called_better(move):
-    """However the rate moves, and whatever runs after the clicks: at most 5 % of the runs, up to three standard errors."""
+    """However the rate moves, and whatever runs after the clicks: at most 5% of the runs, up to three standard errors."""
     runs, sizes = 120, (2, 3)
     wrong = 0
     bar = math.log(sum(size * (size - 1) for size in sizes) / ERROR)
@@ -152,7 +152,7 @@ def test_intervals_hold_the_true_ratio(ratio):
 
 
 def test_a_worse_level_is_hardly_ever_called_better():
-    """The other end of what is denied, with a site that jumps between 14 % and 94 % clicks."""
+    """The other end of what is denied, with a site that jumps between 14% and 94% clicks."""
     runs, wrong = 120, 0
     for run in range(runs):
         evidence = start_evidence((2, 1))

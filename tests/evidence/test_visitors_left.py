@@ -29,7 +29,7 @@ def test_the_range_is_right_as_often_as_it_says(aim: str) -> None:
 
 
 def test_levels_that_may_be_equal_have_no_guess() -> None:
-    """By an interval of 95 % for each factor: about one look of 400 has both beyond a tie."""
+    """By an interval of 95% for each factor: about one look of 400 has both beyond a tie."""
     guesses = [guess(TIES, "decide", seed, asked) for seed in range(20) for asked in (200, 1_000, 4_000)]
     assert guesses.count(None) >= len(guesses) - 2
 

@@ -59,7 +59,7 @@ def test_experiments_reports_on_one_in_three_depths(used):
         assert run.invoke(build_app(), ["experiments", db, "[red]shop", *more]).stdout == f"{printed}\n"
     assert json.loads(run.invoke(build_app(), ["experiments", db, "[red]shop", "--json"]).stdout)["headline"]
     alone = run.invoke(build_app(), ["experiments", db, "--brief"]).exception
-    assert alone.printed.startswith("Expected the name of an experiment, but got none. Try ")
+    assert str(alone).startswith("Expected the name of an experiment, but got none. Try ")
 
 
 def test_experiments_lists_the_others_if_one_is_damaged(sqlite_db):

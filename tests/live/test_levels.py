@@ -266,4 +266,4 @@ def test_a_list_of_levels_that_changed_in_the_code_is_taken_over_with_sync(sqlit
 def test_a_name_that_is_a_number_is_said_to_be_text(sqlite_db):
     with start(sqlite_db) as experiment:
         error = error_of(experiment.ask, key=17)
-    assert error.printed == "Expected key as printable text of 1 to 256 characters, but got 17. Pass it as text: '17'."
+    assert str(error) == "Expected key as printable text of 1 to 256 characters, but got 17. Pass it as text: '17'."

@@ -85,7 +85,7 @@ def test_changes_are_noticed_and_a_moving_site_is_no_change():
             site = (1.0 + 0.6 * np.sin(step / 200.0)) / 1.6
             agent.tell(decision, bool(rng.random() < site * rates[decision.row, decision.col]))
         eras.append(int(agent.state.alarm[GLR_ERA]))
-    assert sum(era > 0 for era in eras) <= 2  # 5 % may err: three of twelve or more in 2 % of cases
+    assert sum(era > 0 for era in eras) <= 2  # 5% may err: three of twelve or more in 2% of cases
 
 
 def test_memory_is_bounded():

@@ -38,12 +38,12 @@ def test_a_plan_that_was_rehearsed_elsewhere_is_right_where_it_is_meant() -> Non
     side = math.sqrt(0.08)
     verdicts, losses = played(RankOne([side, side / 1.6], [side, side / 1.6, side / 1.6]))
     noise = verdicts.std() * math.sqrt(1.57 * 2 / 40)  # of the difference of two medians
-    assert abs(np.median(verdicts) - planned.median) < 3.0 * noise + 0.05 * planned.median  # 5 % for rounding
+    assert abs(np.median(verdicts) - planned.median) < 3.0 * noise + 0.05 * planned.median  # 5% for rounding
     assert abs(losses.mean() - planned.lost) < 3.0 * losses.std() * math.sqrt(2 / 40) + 0.05 * planned.lost
 
 
 def test_rare_clicks_take_as_many_clicks_as_frequent_ones() -> None:
-    """Evidence is made of clicks alone below 25 %: visitors are in proportion to 1 / rate, T* is not."""
+    """Evidence is made of clicks alone below 25%: visitors are in proportion to 1 / rate, T* is not."""
     rare, frequent = (plan(2, 2, rate, 0.2, aim="decide").spans[0] for rate in (0.01, 0.16))
     assert rare.median * 0.01 == pytest.approx(frequent.median * 0.16, rel=0.08)  # two figures each
 

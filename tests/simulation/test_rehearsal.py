@@ -70,7 +70,7 @@ def test_movements_are_never_negative_and_move_but_for_one(name: str) -> None:
 
 @pytest.mark.parametrize(("policy", "aim"), [("uts", "both"), ("uts", "decide"), ("top-two", "earn")])
 def test_equal_levels_are_hardly_ever_told_apart_while_the_site_moves(policy: str, aim: str) -> None:
-    """The promise is 5 % of experiments; `python -m benchmarks verdicts` has 400 runs of each movement."""
+    """The promise is 5% of experiments; `python -m benchmarks verdicts` has 400 runs of each movement."""
     equal, found = rankone.RankOne([0.5, 0.5], [0.4, 0.4]), []
     for site in MOVEMENTS:
         found += simulate_experiment(equal, policy=policy, aim=aim, site=site, visitors=1_500, after="weigh", runs=15)

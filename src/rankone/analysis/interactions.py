@@ -4,7 +4,7 @@ Counts of days are taken as if every day had been an average one.
 
 In a live experiment the policy chose pairs by what was clicked. The statistic is that of
 `rankone.clicks.rank1_test.check`, but its law under rank 1 depends on how pairs were chosen: on counts taken as if they
-had been fixed beforehand, a test at 5 % rejects from almost never (uts) to 8 % of the time (kl-ucb). So every simulated
+had been fixed beforehand, a test at 5% rejects from almost never (uts) to 8% of the time (kl-ucb). So every simulated
 experiment is played by the same policy, asked and told in the order of the journal, in a world with the fitted rank-1
 rates. After a stop the pair with most outcomes gets the rest.
 

@@ -221,7 +221,7 @@ def _studies(directory: Path) -> dict[str, str]:
 
 
 # A page has room for whole words.
-_FOR_PEOPLE = TITLES | {"regret_p95": "95 % quantile", "seconds": "seconds per run"}
+_FOR_PEOPLE = TITLES | {"regret_p95": "95% quantile", "seconds": "seconds per run"}
 _FOR_PEOPLE.pop("steps_per_second")
 
 

@@ -17,7 +17,7 @@ def examination(
     method: str = typer.Option("likelihood", help="likelihood, or all-pairs for intervention harvesting."),
     level: float = CONFIDENCE,
     precision: float | None = typer.Option(
-        None, help="Plan swaps after which every interval ends at most this far above its estimate: 0.1 is 10 %."
+        None, help="Plan swaps after which every interval ends at most this far above its estimate: 0.1 is 10%."
     ),
     loss: float = typer.Option(0.01, help="Share of the clicks that the swaps may cost while they run."),
     swapped: float = typer.Option(0.1, help="Share of the lists that may have a swap."),

@@ -30,7 +30,7 @@ class SwapPlan(Shown):
 
     `table` has one row per pair of neighbours: the probability of swapping it, and how often that happens. `positions`
     has one row per position: how far up the interval of its examination, relative to the first position, reaches now
-    and after the plan (0.1: 10 %; null where nothing links it).
+    and after the plan (0.1: 10%; null where nothing links it).
     """
 
     table: pl.DataFrame  # position, other, rate, swaps, clicks_lost

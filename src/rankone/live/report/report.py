@@ -111,7 +111,7 @@ class Report(Shown):
     good_enough: bool = False  # decided within the margin, and by no more than that
     control: dict[str, str] | None = None  # by factor
     control_share: float = 0.0  # of all decisions
-    uplift: float | None = None  # clicks of what leads over the control's: 0.1 is 10 % more; None: not known
+    uplift: float | None = None  # clicks of what leads over the control's: 0.1 is 10% more; None: not known
     uplift_low: float = -1.0
     uplift_high: float | None = None  # None: no bound yet
     shortfalls: tuple[Shortfall, ...] = ()  # where traffic does not match what was chosen

@@ -183,7 +183,7 @@ def plan(
         rows: how many there are to try.
         cols: how many there are to try.
         rate: click rate of a pair, or combination, that differs from the best one in one level. Needed.
-        lift: how much more often than that the best one is clicked: 0.1 is 10 % more. Needed.
+        lift: how much more often than that the best one is clicked: 0.1 is 10% more. Needed.
         factors: instead of rows and columns any number of factors: how many levels each has (or their names), such as
             ``{"headline": 4, "image": 5, "button": 3}``.
         visitors_a_day: to have days too.

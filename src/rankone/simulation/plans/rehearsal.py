@@ -69,7 +69,7 @@ def movement(name: str, visitors: int) -> Floats:
     Args:
         name: "steady"; "doubled", "up by half" and "halved" after a quarter of the visitors; "trend", from a half to
             one and a half in a straight line; "two changes", doubled after a third and a quarter of that after two
-            thirds; "cycle", a day of 2,000 visitors in which the rate goes up and down by 60 %.
+            thirds; "cycle", a day of 2,000 visitors in which the rate goes up and down by 60%.
         visitors: how many.
 
     >>> movement("doubled", 4).tolist(), movement("two changes", 3).tolist()
