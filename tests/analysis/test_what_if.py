@@ -298,7 +298,7 @@ def test_settings_that_would_be_ignored_are_refused(tmp_path):
         (["--target", "row=a,col=x", "--of", "any"], "--of together with --list"),
         (["--list", "a,b", "--time", "step"], "--list without --factor and --time"),
         (["--list", "a,b", "--factor", "row"], "--list without --factor and --time"),
-        (["--policy", "uts", "--uniform"], "leave it out: a policy that is replayed needs none"),
+        (["--policy", "uts", "--uniform"], "Leave it out: a policy that is replayed needs none"),
     ):
         result = CliRunner().invoke(build_app(), ["what-if", str(tmp_path / "log.csv"), *options])
         assert said in str(result.exception)

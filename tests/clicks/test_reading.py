@@ -54,5 +54,5 @@ def test_limits_out_of_range_are_refused(wrong, format, tmp_path):
 
 
 def test_a_near_name_is_suggested(tmp_path):
-    with pytest.raises(InputError, match=r"did you mean yandex-rpc\?"):
+    with pytest.raises(InputError, match=r"Did you mean yandex-rpc\?"):
         clicks.read(write(tmp_path / "log", GOOD), "yandex_rpc")

@@ -180,7 +180,7 @@ def test_the_command_moves_all_experiments_or_those_named(tmp_path):
             experiment.tell(experiment.ask().id, True)
     assert "No such file" in refused("archive", db, "--to", folder / "deeper", "--older-than", "0s")
     assert "File exists" in refused("archive", db, "--to", db, "--older-than", "0s")
-    assert "try --older-than 30d" in refused("archive", db, "--to", folder, "--older-than", "soon")
+    assert "Try --older-than 30d" in refused("archive", db, "--to", folder, "--older-than", "soon")
     assert "an experiment of this database" in refused(
         "archive", db, "--to", folder, "--older-than", "0", "--experiment", "shp"
     )

@@ -69,7 +69,7 @@ def test_experiments_lists_the_others_if_one_is_damaged(sqlite_db):
     shown = run.invoke(build_app(), ["experiments", str(sqlite_db)])
     assert "sound" in shown.stdout
     assert "damaged" in shown.stdout
-    assert "got damaged ones: broken - run `rankone doctor`" in str(shown.exception)
+    assert "got damaged ones: broken. Run `rankone doctor`" in str(shown.exception)
     listed = run.invoke(build_app(), ["experiments", str(sqlite_db), "--json"])
     assert [report["name"] for report in json.loads(listed.stdout)] == ["sound"]
     assert isinstance(listed.exception, JournalError)
@@ -200,7 +200,7 @@ def test_stop_says_which_name_is_not_there(sqlite_db, factor):
         experiment.tell(experiment.ask().id, True)
     error = run.invoke(build_app(), ["stop", str(sqlite_db), "homepage", "--level", f"{factor}=nope"]).exception
     assert f"Expected one of the levels of '{factor}': {factor} 1" in str(error)
-    assert f"got 'nope' - name a level of '{factor}' that is there" in str(error)
+    assert f"got 'nope'. Name a level of '{factor}' that is there" in str(error)
 
 
 @pytest.mark.parametrize("name", ["empty.csv", "new.parquet"])
@@ -239,7 +239,7 @@ def test_factors_on_the_command_line(sqlite_db):
             "'a' has one level: nothing to compare.",
         ),
         (("create", db, "new", "--factor", "headline"), "with an equals sign between, but got headline"),
-        (("create", db, "new", "--row", "A"), "expected --row and --col, or --factor"),
+        (("create", db, "new", "--row", "A"), "Expected --row and --col, or --factor"),
         (
             ("plan", "--factor", "a=2", "--factor", "a=3", *wish),
             "Expected one number of levels of 'a', but got a=2 and a=3",

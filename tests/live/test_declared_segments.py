@@ -119,7 +119,7 @@ def test_declaring_segments_later_repairs_what_was_invented(db):
         assert "as this experiment has them" in str(error_of(experiment.ask, segment=PHONE))
         experiment.declare_segments(DECLARED)
         assert experiment.changes()[-1].what == "segments declared: country (any level), device (phone, desk)"
-        assert "no action needed" in str(error_of(experiment.declare_segments, DECLARED))
+        assert "No action needed" in str(error_of(experiment.declare_segments, DECLARED))
         late = experiment.tell(evil[50][0], True)  # asked before
         assert late.learned
         visit(experiment, 60)

@@ -350,7 +350,7 @@ def test_experiments_of_one_database_are_independent(db):
 def test_nothing_leads_before_the_first_outcome(sqlite_db):
     experiment = start(sqlite_db)
     experiment.ask(count=5)
-    assert "name a level of each factor" in str(error_of(experiment.stop))
+    assert "Name a level of each factor" in str(error_of(experiment.stop))
     experiment.stop({"row": "row 3", "col": "col 2"})
     assert pairs([experiment.ask()]) == [(2, 1, True)]
 

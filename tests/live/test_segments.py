@@ -155,9 +155,9 @@ def test_there_is_room_for_some_segments_and_the_others_are_counted_together(sql
         ({}, "a segment of 1 to 8 attributes, but got 0"),
         ({str(number): "x" for number in range(9)}, "a segment of 1 to 8 attributes, but got 9"),
         ({"age": float("nan")}, "the level of 'age' as text or a whole number, but got nan. Say 'unknown'"),
-        ({"age": None}, "got nothing - say 'unknown' where it is not known"),
-        ({"age": 33.5}, "got 33.5 - say which part of the range it is in"),
-        ({"where": {"country": "DE"}}, "got several levels in one - give each its own attribute"),
+        ({"age": None}, "got nothing. Say 'unknown' where it is not known"),
+        ({"age": 33.5}, "got 33.5. Say which part of the range it is in"),
+        ({"where": {"country": "DE"}}, "got several levels in one. Give each its own attribute"),
         ({"where": ["DE", "AT"]}, "got several levels in one"),
         ({"agent": "x" * 65}, "the level of 'agent' as printable text of 1 to 64 characters, but got 65 characters"),
         ({"agent": "\ud800"}, r"printable text of 1 to 64 characters, but got '\ud800'. Give"),  # itself printable
@@ -168,8 +168,8 @@ def test_there_is_room_for_some_segments_and_the_others_are_counted_together(sql
             {"device": "phone", "hour": 3},
             "a segment with country, device, as this experiment has them, but got device, hour",
         ),
-        ({"device": "phone", "country": "DE", "hour": 3}, "leave out hour"),
-        ({"Device": "phone", "country": "DE"}, "did you mean device?"),
+        ({"device": "phone", "country": "DE", "hour": 3}, "Leave out hour"),
+        ({"Device": "phone", "country": "DE"}, "Did you mean device?"),
     ],
 )
 def test_what_is_no_segment_is_refused_in_a_sentence(segment, sentence, sqlite_db):

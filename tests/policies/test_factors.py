@@ -211,7 +211,7 @@ def test_beyond_a_million_combinations_only_what_was_shown_is_kept():
     assert slots < len(agent.state.pulls) < 8 * slots
     assert agent.state.pulls.sum() == 3 * slots
     for name in ("thompson", "kl-ucb", "ucb1"):
-        with pytest.raises(InputError, match=r"Expected at most 1,000,000 combinations for .* choose 'uts'"):
+        with pytest.raises(InputError, match=r"Expected at most 1,000,000 combinations for .* Choose 'uts'"):
             rankone.as_policy(name).agent(100, 100, 100, 100)
 
 
@@ -241,8 +241,8 @@ def test_sizes_and_rules_that_cannot_be():
             uts.start(*sizes)
     for rules, said in (
         ([(0, -1), (1, -1)], "Expected rules that leave something to show"),
-        ([(-1, -1)], "name at least one level"),
-        ([(0, 5)], "name at least one level, within the sizes"),
+        ([(-1, -1)], "Name at least one level"),
+        ([(0, 5)], "Name at least one level, within the sizes"),
     ):
         with pytest.raises(InputError, match=said):
             uts.start(2, 3, forbidden=rules)

@@ -106,7 +106,7 @@ def test_long_lists_of_names_are_cut(tmp_path: Path) -> None:
             "factor,level,probability\nrow,a,0.5\ncol,b\n",
             r"Expected a probability from 0 to 1 in line 3 of .*, but got ''. ",
         ),
-        ("factor,level,probability\nrow,a,half\n", r"got 'half' - try 0.25"),
+        ("factor,level,probability\nrow,a,half\n", r"got 'half'. Try 0.25"),
         ("factor,level,probability\nrow,a,nan\ncol,b,0.5\n", r"in line 2 of .*, but got 'nan'"),
         ("factor,level,probability\nrow,a,-1\ncol,b,0.5\n", r"got '-1'"),
         ("factor,level,probability\n,a,0.1\n", r"Expected names of factors as texts in .*b.csv"),

@@ -122,7 +122,7 @@ def test_continues_where_it_stopped(tmp_path, monkeypatch):
     ("settings", "message"),
     [
         ({"problems": ["three-by-three"]}, "Expected problem of the arena as one of .*, but got three-by-three"),
-        ({"problems": ["two-by-tow"]}, "did you mean two-by-two"),
+        ({"problems": ["two-by-tow"]}, "Did you mean two-by-two"),
         ({"half": "third"}, "Expected half as one of tune, report, headlines"),
         ({"problems": ["two-by-two"], "half": "report"}, "problems of the half 'report'"),
         ({"runs": 0}, "runs as a whole number"),

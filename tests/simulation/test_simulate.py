@@ -126,7 +126,7 @@ def test_another_study_in_the_directory_is_refused(tmp_path):
     study(out=tmp_path)
     with pytest.raises(InputError, match="Expected a study with seed 9"):
         study(out=tmp_path, seed=9)
-    with pytest.raises(InputError, match="choose another directory"):
+    with pytest.raises(InputError, match="Choose another directory"):
         study(out=tmp_path, horizon=1_000)
 
 
@@ -260,7 +260,7 @@ def test_only_runs_are_timed_not_compilation(monkeypatch):
         ({"seed": -3}, "Expected seed as a whole number"),
         ({"checkpoints": "never"}, "'log' or a list of steps"),
         ({"checkpoints": [5, 4, 2_000]}, "Expected increasing whole checkpoints"),
-        ({"checkpoints": [5]}, "end them at the horizon"),
+        ({"checkpoints": [5]}, "End them at the horizon"),
         ({"checkpoints": ["a", 2_000]}, "Expected increasing whole checkpoints"),
         ({"checkpoints": [[5], [6, 2_000]]}, "Expected increasing whole checkpoints"),
         ({"checkpoints": [1.5, 1.7, 2_000]}, "Expected increasing whole checkpoints"),

@@ -100,5 +100,5 @@ def test_a_directory_of_another_study_is_refused(tmp_path):
 
 def test_a_directory_of_tables_is_no_study(tmp_path):
     rankone.simulate("needle:2x2", "uniform", horizon=10, runs=1, workers=1).save(tmp_path)
-    with pytest.raises(InputError, match=r"no study\.json there - name the directory that was given as out="):
+    with pytest.raises(InputError, match=r"no study\.json there. Name the directory that was given as out="):
         rankone.Study.load(tmp_path)

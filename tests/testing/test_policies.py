@@ -106,7 +106,7 @@ def test_outcomes_that_are_filed_under_the_last_decision():
 
     policy = make("hasty", learning=to_the_last)[0]()
     said = failure(policy, "test_an_outcome_is_filed_under_its_own_decision")
-    assert "let `learn` go by what was shown and its tag, not by the last decision" in said
+    assert "Let `learn` go by what was shown and its tag, not by the last decision" in said
 
 
 def test_nothing_to_start_afresh_with():
@@ -121,7 +121,7 @@ def test_a_context_that_the_policy_does_not_say_it_looks_at():
         return 0
 
     said = failure(make("curious", deciding=curious)[0](), "test_says_whether_it_looks_at_the_context")
-    assert "write uses_context = True" in said
+    assert "Write uses_context = True" in said
 
 
 def test_waiting_for_an_outcome_that_never_comes():

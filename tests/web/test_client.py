@@ -250,7 +250,7 @@ def test_no_service_at_all():
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
-    with pytest.raises(StorageError, match="see that `rankone serve` runs there"):
+    with pytest.raises(StorageError, match="See that `rankone serve` runs there"):
         Client(f"http://127.0.0.1:{port}", patience=0.1).experiments()
     for wrong in (
         "rankone.db",

@@ -48,7 +48,7 @@ def test_what_an_experiment_says_of_too_many_open_can_be_set(tmp_path):
         settings = experiment.look(lambda fold: fold.settings)
     assert (settings.outcomes.max_open, settings.outcomes.max_age) == (40, 60)
     both = command("create", db, "shop", *LINES, "--window", 600, "--max-age", 60)
-    assert "leave out --max-age: the window ends what is open" in str(both.exception)
+    assert "Leave out --max-age: the window ends what is open" in str(both.exception)
 
 
 def test_what_an_experiment_is_for_can_be_set(tmp_path):
@@ -124,7 +124,7 @@ def test_one_tokens_traffic_is_undone(tmp_path):
     assert voided.output == "1 decision of 'homepage' cancelled.\n"
     excluded = command("exclude", db, "homepage", "--token", "4f1c09ab77d2", "--why", "robots")
     assert excluded.output == "1 outcome of 'homepage' excluded.\n"
-    assert "name a source, a token, levels" in str(command("exclude", db, "homepage").exception)
+    assert "Name a source, a token, levels" in str(command("exclude", db, "homepage").exception)
 
 
 def test_tables_are_brought_up_to_date_on_request(tmp_path, monkeypatch):
@@ -145,7 +145,7 @@ def test_slips_of_the_pen_are_refused_and_make_nothing(tmp_path):
     assert command("create", db, "homepage", *LINES).exit_code == 0
     assert "the name of a new experiment" in str(command("create", db, "homepage", *LINES).exception)
     assert "an experiment of this database (homepage)" in str(command("stop", db, "hompage").exception)
-    assert "name a level of each factor" in str(command("stop", db, "homepage").exception)
+    assert "Name a level of each factor" in str(command("stop", db, "homepage").exception)
     assert "one that runs" in str(command("resume", db, "homepage").exception)
 
 

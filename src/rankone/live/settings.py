@@ -41,7 +41,7 @@ class Stopping:
     margin: float = declare(
         kind.number(0, 1),
         "Good enough within",
-        "There is also a verdict when what leads is proven within this part of the best combination: 0.05 is 5%.",
+        "A combination proven to be at most this much worse than the best also wins: 0.05 is 5%.",
         0.0,
         example=0.05,
     )
@@ -81,15 +81,15 @@ class Prior:
     counts: Any = declare(
         kind.COUNTS,
         "Past counts",
-        "What was shown and clicked before, as rankone.analyse takes it: "
-        "a file, a dataframe, a pair of arrays. The experiment takes its levels where you name none.",
+        "Past counts of shown and clicked, as for rankone.analyse: a file, "
+        "a dataframe, a pair of arrays. Factors and levels come from it if you name none.",
         example="past.csv",
         option="prior",
     )
     weight: float = declare(
         kind.above(0, 1),
         "Weight of past counts",
-        "How much a past outcome counts. All of one combination count for at most 1,000.",
+        "How much a past outcome counts. The past of one combination counts for at most 1,000 outcomes.",
         0.5,
         option="prior-weight",
     )
@@ -101,9 +101,9 @@ class Watch:
 
     change: str = declare(
         kind.choice(RESTART, WARN, IGNORE),
-        "If levels change against each other",
+        "If levels change relative to each other",
         "What to do when "
-        "levels change against each other: restart (count from zero and keep the old counts apart), warn (in the "
+        "levels change relative to each other: restart (count from zero and keep the old counts apart), warn (in the "
         "report) or ignore.",
         WARN,
         option="on-change",
@@ -120,15 +120,15 @@ class Watch:
     segments: Mapping[str, Sequence[Any] | None] | None = declare(
         kind.ATTRIBUTES,
         "What is known of visitors",
-        "Attributes of visitors that are told apart, each with its levels, or with any. Other levels count as unknown; "
-        "other attributes are refused, or ignored where a page names them. Left out: the first ask settles them, and a "
-        "service counts none.",
+        "Attributes of visitors to compare, each with its levels, or with any level. Other levels count as unknown; "
+        "other attributes are an error, or ignored if a page sends them. Left out: the first ask decides, and a "
+        "service uses none.",
         example={"device": ["phone", "desktop"], "country": None},
         option="attribute",
     )
     per_segment: bool = declare(
         kind.FLAG,
-        "Each segment for itself",
+        "Show each segment its best",
         "Show visitors what is best in their segment: "
         "the policy is segmented-uts, which learns from all segments together until they differ.",
         False,
@@ -146,13 +146,13 @@ class Outcomes:
         example=600,
     )
     max_open: int = declare(
-        kind.whole(1, 10_000_000), "Open decisions at most", "How many decisions may wait for their outcomes.", MAX_OPEN
+        kind.whole(1, 10_000_000), "Most open decisions", "How many decisions may wait for their outcomes.", MAX_OPEN
     )
     max_age: float = declare(
         kind.SECONDS,
-        "Open for at most, seconds",
-        "Seconds after which a decision without an "
-        "outcome makes room for a new one where too many are open; not with a window, which closes decisions itself.",
+        "Longest open, seconds",
+        "Seconds after which an open decision "
+        "makes room for a new one when too many are open. Not with a window, which closes decisions itself.",
         3600.0,
     )
 
@@ -182,7 +182,7 @@ class Settings:
     policy: str = declare(
         kind.POLICY,
         "Policy",
-        "Who chooses what is shown, such as uts (the default) or rank1elim-kl:horizon=100000.",
+        "The rule that chooses what is shown, such as uts (the default) or rank1elim-kl:horizon=100000.",
         example=DEFAULT_POLICY,
     )
     aim: str = declare(
@@ -196,8 +196,8 @@ class Settings:
         kind.number(0, 1),
         "Exploring share",
         "Share of decisions that explore until there is a "
-        "verdict. Left out: 0.5 for both, 0.02 for earn (halved whenever decisions double, from 100 a level on), 1 for "
-        "decide. 0: the policy alone, exactly as in studies.",
+        "verdict. Left out: 0.5 for both, 0.02 for earn (halved whenever decisions double, from 100 per level on), "
+        "1 for decide. 0: the policy alone, exactly as in studies.",
         example=0.1,
     )
     seed: int = declare(
@@ -209,7 +209,7 @@ class Settings:
     goals: Mapping[str, Mapping[str, Any]] | None = declare(
         kind.GOALS,
         "Goals",
-        "What outcomes there are, by name, each with its kind (yes-no; count or amount, with a cap), which way is "
+        "The outcomes to measure, by name, each with its kind (yes-no; count or amount, with a cap), which way is "
         "better (more or less), a window of its own and, for a guardrail, worse_by (0.1: at most 10% worse than the "
         "baseline) and must_clear. The first one steers. Left out: one goal, click.",
         example={"click": {}, "order": {"kind": "amount", "cap": 500}},

@@ -20,7 +20,7 @@ def analyse(
         help="A table (.csv .tsv .xlsx .parquet .jsonl, or - for standard input) with a column for each factor and "
         "counts of shown and clicked, or a row per impression; or: DATABASE EXPERIMENT.",
     ),
-    uneven: bool = typer.Option(False, "--uneven", help="No equal split was meant: do not test for one."),
+    uneven: bool = typer.Option(False, "--uneven", help="The split was not meant to be equal: do not test for that."),
     control: str | None = typer.Option(None, help="Combination to compare with: headline=A,image=1."),
     confidence: float = CONFIDENCE,
     simulations: int = typer.Option(999, help="Tables to simulate for the test of interaction, at most."),

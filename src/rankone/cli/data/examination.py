@@ -23,13 +23,13 @@ def examination(
     swapped: float = typer.Option(0.1, help="Share of the lists that may have a swap."),
     lists_a_day: float | None = typer.Option(None, help="Lists shown per day, to say how long the swaps take."),
     swaps_alone: bool = typer.Option(
-        False, "--swaps-alone", help="Plan as if the log said nothing, because items moved for reasons of their own."
+        False, "--swaps-alone", help="Do not use the log in the plan, because its items moved for reasons of their own."
     ),
     top: int = typer.Option(0, min=0, help=_logs.TOP_HELP),
     as_json: bool = JSON,
     **reading: Any,
 ) -> None:
-    """Estimate how often visitors look at each position of a list, and plan swaps that would tell."""
+    """Estimate how often visitors look at each position of a list, and plan swaps that would measure it."""
     from rankone import clicks
 
     counts = _logs.read_counts(log, top, reading)

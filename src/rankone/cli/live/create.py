@@ -64,7 +64,7 @@ def create(
     ),
     **options: Any,
 ) -> None:
-    """Create an experiment, and its database if that is new. A running service picks it up."""
+    """Create an experiment, and its database if there is none yet. A running service picks it up."""
     from rankone.live import Database, Experiment
     from rankone.live.opening import checked_settings, weighted
     from rankone.live.report.report_wording import alone_text, prior_text

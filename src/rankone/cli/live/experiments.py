@@ -73,7 +73,7 @@ def _status(report: Report) -> str:
 def changes(db: str = DB, name: str = NAME, as_json: bool = JSON) -> None:
     """List who changed what in an experiment, and when: levels, stops, exclusions, archives.
 
-    Who: the id of the token used; empty for a change made on the machine of the database.
+    'who' is the id of the token used; empty for a change made on the database's own machine.
     """
     from rankone.live import Database
     from rankone.live.operate.change_log import changes_of

@@ -27,7 +27,7 @@ def plan(
     visitors_a_day: float = typer.Option(None, help="Visitors per day; the answer is then in days too."),
     aim: str = typer.Option(None, help="earn, both or decide; without it all three."),
     margin: float = typer.Option(0.0, help="A winner at most this much worse than the best is enough: 0.05 is 5%."),
-    error: float = typer.Option(0.05, help="How often the verdict may be wrong: 0.05 is 5%."),
+    error: float = typer.Option(0.05, help="Largest probability that the verdict is wrong: 0.05 is 5%."),
     chart: Path = typer.Option(None, help="Draw the answer: .png, .svg, .pdf or .html."),
     **depths: bool,
 ) -> None:

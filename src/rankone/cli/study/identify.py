@@ -10,7 +10,7 @@ from rankone.cli._tables import print_json
 @command("identify", example="--problem needle:4x4 --aim decide --aim both --runs 50")
 def identify(
     problem: list[str] = problem_option(..., "A product of factors: needle:8x8, a file; repeatable."),
-    policy: list[str] = policy_option(["uts"], "What decides where nothing is explored; repeatable."),
+    policy: list[str] = policy_option(["uts"], "The policy, where it decides instead of exploring; repeatable."),
     aim: list[str] = typer.Option(["both", "decide"], help="earn, both, decide, or policy (alone); repeatable."),
     error: float = typer.Option(0.05, help="Probability of a wrong verdict, at most."),
     budget: list[int] = typer.Option(
