@@ -230,7 +230,7 @@ def test_a_restore_over_a_newer_database_is_refused(db, tmp_path):
         with pytest.raises(StorageError, match="a database in use"):
             restore(file, db, over=True)
     before = positions(db)
-    with pytest.raises(InputError, match="has what the backup does not: 'homepage' with 45 events. Pass --over"):
+    with pytest.raises(InputError, match=r"has what the backup does not: 'homepage' with 45 events. Pass --over"):
         restore(file, db)
     assert positions(db) == before
     restore(file, db, over=True)

@@ -104,7 +104,7 @@ def test_a_certificate_must_be_valid_and_fit_its_key(tmp_path):
     assert "expires in 9 days" in check_certificate(
         CERTIFICATE, None, now=ssl.cert_time_to_seconds("Dec 23 00:00:00 2119 GMT")
     )
-    with pytest.raises(InputError, match="certificate has expired. Renew it"):
+    with pytest.raises(InputError, match=r"certificate has expired. Renew it"):
         check_certificate(EXPIRED, None)
     key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
     key.write_text(re.search(r"-----BEGIN PRIVATE.*?-----END PRIVATE KEY-----\n", EXPIRED.read_text(), re.DOTALL)[0])
