@@ -130,10 +130,10 @@ def test_one_tokens_traffic_is_undone(tmp_path):
 def test_tables_are_brought_up_to_date_on_request(tmp_path, monkeypatch):
     db, before = tmp_path / "rankone.db", len(schema.MIGRATIONS)
     assert command("create", db, "homepage", *LINES).exit_code == 0
-    assert "nothing to do" in "".join(command("migrate", db).output.splitlines())
+    assert "is up to date" in "".join(command("migrate", db).output.splitlines())
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, MADE_UP))
     assert f"schema {before}, now {before + 1}" in "".join(command("migrate", db).output.splitlines())
-    assert "nothing to do" in "".join(command("migrate", db).output.splitlines())
+    assert "is up to date" in "".join(command("migrate", db).output.splitlines())
     assert command("migrate", tmp_path / "no.db").exit_code != 0
     assert not (tmp_path / "no.db").exists()
 
@@ -159,7 +159,7 @@ def test_what_is_known_of_visitors_is_declared(tmp_path):
     with Experiment("homepage", db=db) as experiment:
         assert experiment.look(lambda fold: fold.segments.declared) == declared
     changed = command("segments", db, "homepage", "--attribute", "device=phone,desktop,tablet")
-    assert changed.output == "segments declared: device (phone, desktop, tablet)\n"
+    assert changed.output == "Segments declared: device (phone, desktop, tablet).\n"
     assert "levels of 'device' with different names" in str(
         command("segments", db, "homepage", "--attribute", "device=phone,phone").exception
     )

@@ -152,7 +152,7 @@ def test_its_figures_mean_what_they_say(tmp_path, open_page):
         shown(page, "shop")
         figures = page.inner_text("#figures")
         assert re.search(r"the last one 2\.[4-7] hours ago", figures)
-        assert "a second now" not in figures
+        assert "per second now" not in figures
         assert "after 10 minutes" in page.inner_text("#labels")
         assert "Stopped: everyone sees 'row 2' with 'col 1'" in page.inner_text("#sentence")
         assert "No level is ruled out: too few decisions were drawn at random to compare them." in page.inner_text(

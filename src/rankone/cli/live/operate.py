@@ -56,7 +56,8 @@ def segments(
     """Declare which attributes of visitors count; all others are ignored."""
     with experiment_of(db, name) as experiment:
         experiment.declare_segments(declared_attributes(attribute))
-        print(experiment.changes()[-1].what)
+        what = experiment.changes()[-1].what
+        print(f"{what[:1].upper()}{what[1:]}.")
 
 
 @command("exclude", example="rankone.db homepage --token 4f1c09ab77d2 --why robots")

@@ -6,15 +6,15 @@ const rounded = (value) => value.toLocaleString("en", { maximumSignificantDigits
 
 function tableOf(goal) {
   const adds = goal.kind !== "yes-no";
-  const titles = ["factor", "level", "visitors", goal.name, ...(adds ? ["per visitor", "visitors with one", "average"] : ["rate"]), "against the baseline"];
+  const titles = ["level", "visitors", goal.name, ...(adds ? ["per visitor", "visitors with one", "average"] : ["rate"]), "against the baseline"];
   const rows = goal.levels.map((level) => {
     const rate = level.visitors ? percent(level.outcomes / level.visitors) : "\u2013";
     const average = level.outcomes ? rounded(level.total / level.outcomes) : "\u2013";
     const each = level.visitors ? rounded(level.total / level.visitors) : "\u2013";
     const cells = [number(level.visitors), adds ? rounded(level.total) : number(level.outcomes), ...(adds ? [each, rate, average] : [rate]), level.against];
-    return element("tr", {}, element("td", {}, label(level.factor)), element("th", { scope: "row" }, label(level.name)), ...cells.map((cell) => element("td", {}, cell)));
+    return element("tr", {}, element("th", { scope: "row" }, label(`${level.factor}: ${level.name}`)), ...cells.map((cell) => element("td", {}, cell)));
   });
-  return element("table", { class: "lines" },
+  return element("table", { class: "lines goal" },
     element("thead", {}, element("tr", {}, ...titles.map((title) => element("th", { scope: "col" }, title)))),
     element("tbody", {}, ...rows));
 }

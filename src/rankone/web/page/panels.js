@@ -40,7 +40,7 @@ function figure(name, value, more) {
 }
 
 // Rates as people say them: [how many seconds, what they are called].
-const SPANS = [[1, "a second"], [60, "a minute"], [3600, "an hour"], [86400, "a day"]];
+const SPANS = [[1, "per second"], [60, "per minute"], [3600, "per hour"], [86400, "per day"]];
 const spanOf = (perSecond) => SPANS.find(([seconds]) => perSecond * seconds >= 1) ?? SPANS.at(-1);
 
 const NOW = 10; // seconds that count as now
@@ -77,13 +77,15 @@ function showFigures(view) {
     figure("Clicks", number(counts.clicked), `of ${plural(known, "outcome")}`),
     figure("Click rate", percent(view.click_rate), known ? lift : "no outcomes yet"),
     figure("Equal split", percent(view.uniform_rate), even),
-    figure("Open decisions", number(counts.open), counts.held ? `${plural(counts.held, "outcome")} held` : "wait for an outcome"),
+    figure("Open decisions", number(counts.open), counts.held ? `${plural(counts.held, "outcome")} held` : "waiting for an outcome"),
     figure("Ignored", number(counts.late + counts.void), `${number(counts.late)} late, ${number(counts.void)} cancelled`),
   ];
   if (view.stage !== null) figures.push(figure("Stage", number(view.stage + 1), `${survivors(view)} left`));
   $("figures").replaceChildren(...figures);
   const rows = Math.ceil(figures.length / Math.max(2, Math.floor($("figures").clientWidth / CARD))); // no card alone in the last one
-  $("figures").style.setProperty("--cards", Math.ceil(figures.length / rows));
+  const cards = Math.ceil(figures.length / rows);
+  $("figures").style.setProperty("--cards", cards);
+  if (figures.length % cards === 1) figures.at(-1).style.gridColumn = "1 / -1"; // nor in two columns
 }
 
 // Join neighbouring points until each has enough outcomes to be worth a dot.
