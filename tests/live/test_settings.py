@@ -90,7 +90,7 @@ def test_a_group_is_a_value_or_a_dictionary(sqlite_db):
         ),
         (
             {"outcomes": {"window": -1}},
-            "window in seconds above 0 and at most 3.16224e+07, but got -1. Try outcomes={'window': 600}",
+            "window in seconds above 0 and at most 31,622,400, but got -1. Try outcomes={'window': 600}",
         ),
         ({"control": {"share": 0.2}}, "the levels of a control, but got none. Try control={'levels': ...}"),
     ],
