@@ -14,7 +14,7 @@ import rankone
 from rankone.cli import build_app
 from rankone.errors import InputError
 from rankone.evidence.steering import AIMS
-from rankone.live.settings import GROUPS, SETTINGS, Settings, Stopping, Wishes, checked_wishes
+from rankone.live.settings import GROUPS, SETTINGS, Settings, Stopping, WantedSettings, parsed_settings
 from rankone.web.server.schemas.answers import ExperimentAnswer
 from rankone.web.server.schemas.bodies import NewExperiment
 
@@ -49,7 +49,9 @@ def test_every_setting_is_everywhere():
 
 
 def test_names_agree():
-    assert {*Wishes.__annotations__, "prior", "policy"} == {each.group or each.name for each in SETTINGS} | {"factors"}
+    assert {*WantedSettings.__annotations__, "prior", "policy"} == {each.group or each.name for each in SETTINGS} | {
+        "factors"
+    }
     assert set(next(each for each in SETTINGS if each.name == "aim").kind.choices) == set(AIMS)
     assert len({each.option for each in SETTINGS}) == len(SETTINGS)
     assert len(inspect.signature(rankone.Experiment).parameters) <= 17
@@ -97,7 +99,7 @@ def test_a_group_is_a_value_or_a_dictionary(sqlite_db):
 )
 def test_one_style_of_error(wishes, message):
     with pytest.raises(InputError) as refused:
-        checked_wishes(wishes)
+        parsed_settings(wishes)
     assert str(refused.value) == f"Expected {message}"
 
 

@@ -258,7 +258,7 @@ class Settings:
         return cls(**details | lists | groups | {"past": lists["past"] and Past(*lists["past"])})
 
 
-class Wishes(TypedDict, total=False):
+class WantedSettings(TypedDict, total=False):
     """Settings as callers write them: keywords of `Client.create`. A group may be a dictionary of some of its own."""
 
     factors: Mapping[str, Sequence[str] | int] | None
@@ -272,7 +272,7 @@ class Wishes(TypedDict, total=False):
     outcomes: Outcomes | Mapping[str, Any] | None
 
 
-class LocalWishes(Wishes, total=False):
+class LocalWishes(WantedSettings, total=False):
     """Keywords of `Experiment`: also what cannot be sent to a service."""
 
     prior: Prior | Mapping[str, Any] | None
@@ -284,20 +284,20 @@ def _declared() -> Iterator[Setting]:
             if field.metadata:
                 facts = dict(field.metadata)
                 option = facts.pop("option") or field.name.replace("_", "-")
-                remote = (group or field.name) in ("policy", *Wishes.__annotations__)
+                remote = (group or field.name) in ("policy", *WantedSettings.__annotations__)
                 yield Setting(field.name, group, **facts, option=option, remote=remote)
 
 
 SETTINGS = tuple(_declared())
 
 
-def checked_wishes(wishes: Mapping[str, Any]) -> dict[str, Any]:
+def parsed_settings(wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an experiment is asked to be, as the journal keeps it; what is left out, or None, is not in it.
 
-    >>> checked_wishes({"factors": {"headline": ["A", "B"]}, "aim": None, "stopping": {"margin": 0.05}})
+    >>> parsed_settings({"factors": {"headline": ["A", "B"]}, "aim": None, "stopping": {"margin": 0.05}})
     {'factors': (('headline', ('A', 'B')),), 'stopping': {'margin': 0.05}}
     """
-    given = {name: value for name, value in wishes.items() if value is not None}
+    given = {name: value for name, value in wanted.items() if value is not None}
     factors = factors_of_pair(*(given.pop(name, None) for name in ("rows", "cols", "factors")))
     result: dict[str, Any] = {} if factors is None else {"factors": checked_factors(factors)}
     alone = {setting.name: setting for setting in SETTINGS if not setting.group}
@@ -363,9 +363,9 @@ def checked_combinations(sizes: Sequence[int]) -> None:
         raise InputError(f"at most {MAX_COMBINATIONS:,} combinations", got, "leave out some factors or levels")
 
 
-def takes_settings(wishes: type) -> Callable[[Thing], Thing]:
+def takes_settings(wanted: type) -> Callable[[Thing], Thing]:
     """Decorator of a function, or of a class, that takes such ``**settings``: its signature and help spell them out."""
-    hints = get_type_hints(wishes)
+    hints = get_type_hints(wanted)
     texts = {setting.name: setting.help for setting in SETTINGS if not setting.group}
     for group, declared in GROUPS.items():
         parts = [f"{each.name}: {each.help}" for each in SETTINGS if each.group == group]

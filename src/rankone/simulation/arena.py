@@ -223,8 +223,8 @@ def arena(
     ['uts', 'ucb1']
     """
     late, seed = as_feedback(feedback), as_seed(seed)
-    wishes = {"lists": lists, "factors": factors, "drifting": drifting, "features": features, "visitors": visitors}
-    chosen = [name for name, wanted in wishes.items() if wanted]
+    kinds = {"lists": lists, "factors": factors, "drifting": drifting, "features": features, "visitors": visitors}
+    chosen = [name for name, wanted in kinds.items() if wanted]
     if len(chosen) > 1:
         raise InputError("one arena, such as the arena of lists or of factors", ", ".join(chosen), "choose one of them")
     field = _FIELDS[chosen[0] if chosen else "pairs"]

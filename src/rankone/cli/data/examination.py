@@ -36,8 +36,8 @@ def examination(
     curve = clicks.examination_curve(counts, method=method, level=level)
     plan = None
     if precision is not None:
-        wishes: dict[str, Any] = {"loss": loss, "swapped": swapped, "lists_a_day": lists_a_day, "level": level}
-        plan = clicks.swap_plan(counts, precision=precision, swaps_alone=swaps_alone, **wishes)
+        wanted: dict[str, Any] = {"loss": loss, "swapped": swapped, "lists_a_day": lists_a_day, "level": level}
+        plan = clicks.swap_plan(counts, precision=precision, swaps_alone=swaps_alone, **wanted)
     if as_json:
         content = {"log": counts.report.to_dict(), "curve": curve.to_dict()}
         print_json(content | ({"plan": plan.to_dict()} if plan else {}))

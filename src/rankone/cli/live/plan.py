@@ -38,9 +38,9 @@ def plan(
 
     if chart is not None:
         drawable(chart)
-    wishes: dict[str, Any] = {"visitors_a_day": visitors_a_day, "aim": aim, "margin": margin, "error": error}
+    wanted: dict[str, Any] = {"visitors_a_day": visitors_a_day, "aim": aim, "margin": margin, "error": error}
     with progress_bar("rehearsals", compiles=True) as progress:
-        planned = make(rows, cols, rate, lift, factors=sizes_of_factors(factor) or None, progress=progress, **wishes)
+        planned = make(rows, cols, rate, lift, factors=sizes_of_factors(factor) or None, progress=progress, **wanted)
     show_answer(planned, **depths)
     if chart is not None:
         planned.chart().save(chart)

@@ -59,7 +59,7 @@ def check_plan(
     cols: Any = None,
     factors: Any = None,
 ) -> dict[str, int]:
-    """Raise what is wrong with the wishes of a plan; return the number of levels of each factor."""
+    """Raise what is wrong with the inputs of a plan; return the number of levels of each factor."""
     sizes = planned_factors(rows, cols, factors)
     pair = "pair" if len(sizes) == 2 else "combination"
     if math.prod(sizes.values()) < 2:
