@@ -65,7 +65,7 @@ def test_settings() -> None:
     [
         ({"c": float}, "d=0", "try 'a:c=1'"),
         ({"c": float}, "c", "try 'a:c=1'"),
-        ({"gap": float | Pair, "p": float}, "gpa=0.2", "Did you mean gap?"),
+        ({"gap": float | Pair, "p": float}, "gpa=0.2", "did you mean gap?"),
         ({"speed": str}, "d=0", "try 'a:speed=...'"),
         ({}, "c=3", "write 'a'"),
     ],

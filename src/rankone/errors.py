@@ -99,7 +99,7 @@ class TooManyOpen(InputError):
 
 
 class StorageError(ExplainedError):
-    """The disk or the database is gone, full or busy. Nothing is half written; a commit may have got in."""
+    """The disk or the database is gone, full or busy. Nothing is half written; a commit may have been stored."""
 
 
 class JournalError(ExplainedError):

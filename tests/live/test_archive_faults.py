@@ -278,7 +278,7 @@ def test_a_disk_that_is_full_moves_nothing(shop):
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (500, limit[1]))
-        with pytest.raises(StorageError, match=r"to write .*File too large - make room"):
+        with pytest.raises(StorageError, match=r"to write .*File too large. Make room"):
             list(archive(database, "homepage", folder, 5))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)

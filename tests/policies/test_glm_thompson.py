@@ -97,5 +97,5 @@ def test_bad_input():
         rankone.policies.GLMThompson(pairs=2)
     with pytest.raises(InputError, match=r"Expected at most 2,000 effects for glm-thompson, but got 2,601. "):
         rankone.policies.GLMThompson(pairs=True).start(50, 50)
-    with pytest.raises(InputError, match="Choose 'uts'"):
+    with pytest.raises(InputError, match="choose 'uts'"):
         rankone.policies.GLMThompson().start(3_000, 5)

@@ -81,7 +81,7 @@ def test_an_unknown_name_is_answered_with_near_ones(tmp_path: Path) -> None:
     save_problems([RankOne([0.5], [0.5], name=name) for name in ("shoes", "red shoes", "hats")], path)
     with pytest.raises(InputError, match=r"got the name 'shoos'. Did you mean shoes"):
         as_problem(f"{path}#shoos")
-    with pytest.raises(InputError, match=r"the names are shoes, red shoes, hats"):
+    with pytest.raises(InputError, match=r"The names are shoes, red shoes, hats"):
         as_problem(f"{path}#zzzz")
     with pytest.raises(InputError, match=r"Expected one of the 3 problems of .*, but got no name. Try .*#shoes"):
         as_problem(str(path))
@@ -90,7 +90,7 @@ def test_an_unknown_name_is_answered_with_near_ones(tmp_path: Path) -> None:
 def test_long_lists_of_names_are_cut(tmp_path: Path) -> None:
     path = tmp_path / "models.json"
     save_problems([RankOne([0.5], [0.5], name=f"q{number}") for number in range(100)], path)
-    with pytest.raises(InputError, match=r"the names begin with q0, q1, q2, q3, q4, q5, q6, q7$"):
+    with pytest.raises(InputError, match=r"the names begin with q0, q1, q2, q3, q4, q5, q6, q7\.$"):
         as_problem(str(path))
 
 
@@ -168,7 +168,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         as_problem(str(tmp_path / "latin.csv"))
     with pytest.raises(InputError, match=r"Expected a file name that ends in .csv or .json, but got .*p.txt. "):
         PROBLEM.save(tmp_path / "p.txt")
-    with pytest.raises(InputError, match=r"ends in .csv or .json, but got \.. Try problem.json"):
+    with pytest.raises(InputError, match=r"ends in .csv or .json, but got \. Try problem.json"):
         PROBLEM.save("")
     with pytest.raises(InputError, match=r"Expected a .json file for several problems"):
         save_problems([PROBLEM], tmp_path / "p.csv")

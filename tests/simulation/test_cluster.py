@@ -256,7 +256,7 @@ def test_a_mistake_in_a_policy_stays_what_it_is():
 def test_a_worker_with_another_version_is_explained():
     """It lacks a name that the unit is made of."""
     elsewhere = packed(None).replace(b"_do_unpacked", b"_do_1npacked")
-    with pytest.raises(WorkerError, match=r"same on every worker - .*_do_1npacked"), explained(by_worker=True):
+    with pytest.raises(WorkerError, match=r"same on every worker, but got .*_do_1npacked"), explained(by_worker=True):
         pickle.loads(elsewhere)
 
 

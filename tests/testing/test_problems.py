@@ -78,7 +78,7 @@ def test_visitors_who_click_otherwise():
 
     said = failure(problem=make("shy", responding=less)[0])
     assert "clicks, as `loss` says, but got" in said
-    assert "let both go by the same probabilities" in said
+    assert "Let both go by the same probabilities" in said
 
 
 def test_a_world_that_moves_without_saying_so():

@@ -56,7 +56,7 @@ def test_what_an_experiment_is_for_can_be_set(tmp_path):
     options = ["--aim", "decide", "--margin", 0.05, "--control", "headline A,image 2", "--control-share", 0.2]
     made = command("create", db, "homepage", *LINES, *options, "--auto-stop", "--error", 0.1)
     assert made.exit_code == 0, made.output
-    assert "goal decide, policy" in made.output
+    assert "aim decide, policy" in made.output
     with Experiment("homepage", db=db) as experiment:
         settings = experiment.look(lambda fold: fold.settings)
     assert (settings.aim, settings.explore, settings.stopping.margin) == ("decide", 1.0, 0.05)

@@ -89,7 +89,7 @@ def test_a_variable_with_a_typo_is_refused_in_words(monkeypatch):
         (["--log-format", "xml"], "text or json"),
         (["--tls-key", "x.pem"], "Name the certificate too"),
         (["--workers", "0"], "1 to 64 workers"),
-        (["--trusted-proxy", "*"], "name each"),
+        (["--trusted-proxy", "*"], "Name each"),
         (["--root-path", "rankone"], "Try --root-path /rankone"),
         (["--root-path", "/a%20b"], "a path for"),
     ],

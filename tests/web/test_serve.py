@@ -26,7 +26,7 @@ def test_a_taken_port_is_an_error_in_one_voice(tmp_path):
 
 
 def test_an_address_of_another_machine_is_refused():
-    with pytest.raises(InputError, match=r"try --host 127\.0\.0\.1"):
+    with pytest.raises(InputError, match=r"Try --host 127\.0\.0\.1"):
         listen("192.0.2.1", 0)  # kept for examples: nobody has it
 
 
