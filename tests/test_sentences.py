@@ -31,7 +31,7 @@ SENTENCES = {
     "create shop.db home --factor headline=A,B --factor image=1,2 --seed 1":
         "'home' is ready: # x # combinations of headline, image, aim both, policy uts:coin=true, in shop.db.",
     "experiments shop.db home --brief": "No outcomes yet: # decisions so far.",
-    "visitors 20": "Not enough data yet: # outcomes and # clicks so far, no clear winner.",
+    "visitors 20": "Not enough data yet: # of # visitors clicked.",
     "visitors 240": "'A' with '1' is ahead, not proven yet: #% clicked.",
     "visitors 3000": "'A' with '1' wins: #% clicked. 95% sure.",
     "stop shop.db home": "Stopped: everyone sees 'A' with '1', the winner: #% clicked. 95% sure.",

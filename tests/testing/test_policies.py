@@ -138,7 +138,7 @@ def test_waiting_for_an_outcome_that_never_comes():
 
     policy = make("patient", deciding=patient, learning=tick)[0]()
     said = failure(policy, "test_finds_it_when_outcomes_are_late_or_missing")
-    assert "wait for no outcome before the next decision: it may never come" in said
+    assert "Wait for no outcome before the next decision: it may never come" in said
 
 
 def test_randomness_of_its_own():

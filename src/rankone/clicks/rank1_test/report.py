@@ -75,7 +75,7 @@ class Rank1Check(Shown):
         """Draw the deviation of every pair from its rank-1 rate."""
         from rankone.charts.heatmap import residual_chart
 
-        return residual_chart(self.cells, f"Distance from rank 1: {self.name} ({self._outcome})")
+        return residual_chart(self.cells, f"Interaction of {self.name} ({self._outcome})")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
