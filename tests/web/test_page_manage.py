@@ -188,7 +188,7 @@ def test_a_new_experiment_may_have_any_number_of_factors(closed, open_page, opti
     assert new.locator("legend").all_inner_texts() == [f"Factor {place}" for place in (1, 2, 3, 4)]
     for place, (factor, levels) in enumerate(wanted.items()):
         new.get_by_label("Name of the factor").nth(place).fill(factor)
-        new.get_by_label("Levels").nth(place).fill("\n".join(levels))
+        new.get_by_label("Levels of the factor").nth(place).fill("\n".join(levels))
     new.get_by_label("Name of the factor").nth(3).fill("headline")
     new.locator("button").last.click()
     new.get_by_text("two are called 'headline'").wait_for()
@@ -219,7 +219,7 @@ def test_a_new_experiment_may_have_any_number_of_factors(closed, open_page, opti
     assert new.get_by_role("button", name="Remove").is_hidden()
     new.get_by_label("Name", exact=True).fill(f"{name}: one")
     new.get_by_label("Name of the factor").fill("headline")
-    new.get_by_label("Levels").fill("A\nB")
+    new.get_by_label("Levels of the factor").fill("A\nB")
     assert "with 2 combinations?" in carry_out(page, "New experiment", "created")
     assert page.evaluate("window.hacked") is None
 

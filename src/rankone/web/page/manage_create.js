@@ -67,7 +67,7 @@ function factorFields() {
     const remove = element("button", { type: "button" }, "Remove");
     const place = element("fieldset", {}, element("legend", {}),
       field("Name of the factor", input("factor", { maxlength: "256", value: name, required: "" })),
-      field("Levels", element("textarea", { name: "levels", rows: "4", required: "", placeholder: "one in each line" })), remove);
+      field("Levels of the factor", element("textarea", { name: "levels", rows: "4", required: "", placeholder: "one in each line" })), remove);
     remove.addEventListener("click", () => { place.remove(); number(); });
     more.before(place);
     number();
