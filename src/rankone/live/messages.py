@@ -47,10 +47,10 @@ class Outcome(NamedTuple):
 
     id: str
     clicked: bool | None  # None: void
-    status: str  # "learned", "held" (until its window ends), "late", "void" or "unmatched" (of no decision)
+    status: str  # "learned", "held" (until its window ends), "late", "void", "unmatched" (of no decision) or "refused"
     learned: bool
     repeated: bool = False  # True: it was told before, this time changed nothing
-    note: str | None = None  # what else there is to know of it: that a level was retired after it was shown
+    note: str | None = None  # what else there is to know: a level was retired after it was shown; why it was refused
     goal: str | None = None  # of which it is, where that is not a click
     value: float | None = None  # what the decision brought so far
 
