@@ -364,6 +364,16 @@ def test_settings_with_goals_are_found_again(tmp_path: Path) -> None:
         shop(tmp_path / "shop.db", goals={"click": {}})
 
 
+def test_a_value_may_be_left_out_but_not_of_an_amount() -> None:
+    with shop(None) as experiment:
+        decision = experiment.ask(visitor="ann")
+        assert experiment.tell(decision, goal="refund").value == 1.0
+        for tell in (lambda: experiment.tell(decision, goal="order"), lambda: experiment.track("ann", "order")):
+            with pytest.raises(InputError, match="a value for the goal 'order'"):
+                tell()
+        assert "Guardrail 'refund': not enough data yet" in str(experiment.report())  # nothing leads
+
+
 def test_the_report_is_the_same_when_it_was_sent() -> None:
     with shop(None) as experiment:
         experiment.tell(experiment.ask(), goal="order", value=5.0)
