@@ -71,9 +71,9 @@ def read_counts(log: list[str], top: int, reading: Mapping[str, Any]) -> Counts:
     """Read a log, with a bar, and keep its most frequent queries (0: all)."""
     from rankone import clicks
 
-    wishes = for_reader(**reading)
+    wanted = for_reader(**reading)
     with reading_bar() as progress:
-        counts = clicks.read(log, progress=progress, **wishes)
+        counts = clicks.read(log, progress=progress, **wanted)
     return counts.top(top) if top else counts
 
 
