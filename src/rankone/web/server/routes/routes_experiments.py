@@ -8,6 +8,7 @@ from starlette.responses import Response
 from rankone.errors import InputError
 from rankone.live import Experiment
 from rankone.live.report.report import Report
+from rankone.live.winners import candidate, chosen
 from rankone.simulation.plans.plan import Plan
 from rankone.simulation.plans.plan_inputs import check_plan
 from rankone.web.dashboard_data import shown
@@ -30,6 +31,13 @@ async def list_experiments(call: Call) -> Response:
     experiments, damaged = await call.service.look_at_all(call.caller, shown)
     errors = encode([{"name": name} | Problem.of(error).explanation() for name, error in damaged.items()])
     return answer(b'{"experiments":[%b],"damaged":%b}' % (b",".join(experiments.values()), errors))
+
+
+@operation("GET", "/v1/winners", "read", query=bodies.WinnersQuery, answers={200: out.WinnersAnswer}, slow=True)
+async def winners(call: Call) -> Response:
+    """List which experiments that the token may read have a winner, with few false ones however many there are."""
+    seen, _ = await call.service.look_at_all(call.caller, candidate)
+    return answer(chosen(seen, call.query.false_share).to_dict())
 
 
 @operation(
