@@ -307,6 +307,17 @@ def _plan(
     return won or settled
 
 
+@noalloc
+def round_parts(mix: Floats, first: int, end: int) -> None:
+    """Round the probabilities of a factor to whole parts; what is left goes to the largest."""
+    largest, left = first, 1.0 * PARTS
+    for level in range(first, end):
+        mix[level] = math.floor(mix[level])
+        largest = level if mix[level] > mix[largest] else largest
+        left -= mix[level]
+    mix[largest] += left
+
+
 def renew(
     evidence: Any,
     levels: Ints,
@@ -346,13 +357,9 @@ def renew(
     for level in range(len(mix)):
         differs |= abs(mix[level] - steering.mix[level]) >= SAME
     for factor in range(len(leaders)):
-        first, end = steering.starts[factor], steering.starts[factor + 1]
-        largest, left = first, 1.0 * PARTS
-        for level in range(first, end):
-            mix[level] = math.floor(mix[level] * PARTS)
-            largest = level if mix[level] > mix[largest] else largest
-            left -= mix[level]
-        mix[largest] += left  # what rounding leaves
+        for level in range(steering.starts[factor], steering.starts[factor + 1]):
+            mix[level] *= PARTS
+        round_parts(mix, steering.starts[factor], steering.starts[factor + 1])
     if decided and steering.shares[EXPLORE] == 0.0:
         return False, share, decided
     return differs or share != steering.shares[EXPLORE], share, decided
