@@ -15,7 +15,6 @@ import polars as pl
 import pytest
 
 import rankone
-from rankone.clicks.ab_tests.crossed import CrossedTests
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.models.evaluation import Evaluation
 from rankone.errors import InputError, StorageError
@@ -44,24 +43,6 @@ def study() -> rankone.Study:
 def counts() -> Counts:
     cells = {"query": [HOSTILE], "item": ["a"], "position": [1], "impressions": [3], "clicks": [1]}
     return Counts(pl.DataFrame(cells))
-
-
-def crossed() -> CrossedTests:
-    packages = [
-        {
-            "test": HOSTILE,
-            "headline": h,
-            "image": i,
-            "excerpt": "",
-            "lede": "",
-            "shown": 90,
-            "clicked": 9,
-            "troubled": False,
-        }
-        for h in "ab"
-        for i in "xy"
-    ]
-    return rankone.clicks.crossed_tests(pl.DataFrame(packages))
 
 
 def evaluation() -> Evaluation:
@@ -100,7 +81,6 @@ MAKERS: list[Callable[[], Any]] = [
     counts,
     lambda: counts().report,
     model,
-    crossed,
     evaluation,
     lambda: rankone.RankOne([0.5, 0.2], [0.5], row_names=[HOSTILE, "B"]),
     three,
@@ -128,7 +108,6 @@ MAKERS: list[Callable[[], Any]] = [
     lambda: rankone.evaluate(moved().with_columns(chance=pl.Series([0.5, 1.0] * 200)), [HOSTILE, "b"]),
     lambda: rankone.clicks.propensities(moved()),
     lambda: rankone.clicks.examination_curve(moved_counts()),
-    lambda: rankone.clicks.swap_plan(moved_counts()),
 ]
 
 

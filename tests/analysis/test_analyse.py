@@ -84,6 +84,7 @@ def test_few_and_undecided_data_are_called_so():
     answer = rankone.analyse(([[40, 40], [40, 40]], [[2, 1], [3, 2]]), simulations=20)
     text = str(answer)
     assert not answer.decided
+    assert "If these differences are real" not in str(answer), "eight clicks tell nothing of visitors still needed"
     assert answer.headline == "Not enough data yet: 8 clicks in all, no clear winner."
     assert "is ahead" not in text
     assert text.count("not enough data") == 4

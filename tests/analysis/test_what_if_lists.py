@@ -296,15 +296,6 @@ def test_probabilities_that_cannot_answer_are_named():
         rankone.evaluate_lists(log, ["a", "b"], chance={"position": "position_chance"}, of="any")
 
 
-def test_a_wrong_model_does_no_harm():
-    """`cascade-dr` from a product in a cascade: wider, and still right."""
-    found = rankone.evaluate_lists(drawn(10, by_cascade, LOGGER, 20_000), as_table(TARGET), baseline="product")
-    row = found.table.row(by_predicate=pl.col("estimator") == "cascade-dr", named=True)
-    assert abs(row["value"] - value(TARGET, by_cascade)) < 4.0 * row["se"]
-    with pytest.raises(InputError, match="baseline as one of cascade, product"):
-        rankone.evaluate_lists(drawn(10, by_cascade, LOGGER, 10), ["a", "b"], baseline="none")
-
-
 def test_an_estimate_needs_the_weights_that_it_is_made_of():
     log = LoggedLists(np.zeros((2, 1), int), np.ones((2, 1)), np.zeros((1, 1), int), np.ones(1), 1, {})
-    assert [each.estimator for each in list_estimates(log, "cascade", 0)] == ["dm"]
+    assert [each.estimator for each in list_estimates(log, 0)] == ["dm"]

@@ -7,7 +7,7 @@ import pytest
 from rankone import clicks
 from rankone.clicks.logs.source import Source
 from rankone.errors import InputError, StorageError
-from rankone.testing.formats import write
+from tests.suites.formats import write
 
 GOOD = clicks.FORMATS.get("yandex-rpc").example
 

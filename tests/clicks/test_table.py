@@ -13,8 +13,8 @@ from rankone.clicks.logs.collector import Collector, Rules
 from rankone.clicks.logs.delimited import _fast_fields, _slow_fields
 from rankone.clicks.logs.source import Block
 from rankone.errors import InputError
-from rankone.testing.formats import write
 from tests.clicks.logs import long_table, random_sessions
+from tests.suites.formats import write
 
 COLUMNS = {"query": "query", "item": "item", "position": "position", "clicked": "clicked", "list": "list"}
 

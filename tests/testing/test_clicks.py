@@ -9,7 +9,8 @@ from rankone.clicks import FORMATS, MODELS
 from rankone.clicks.formats.table import Table
 from rankone.clicks.models.base import ClickModel, per_item, smoothed_share
 from rankone.errors import ConformanceError
-from rankone.testing import ClickModelSuite, FormatSuite
+from tests.suites.click_models import ClickModelSuite
+from tests.suites.formats import FormatSuite
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import pytest
 
 from rankone.errors import ConformanceError
 from rankone.live.storage.sqlite import SQLiteStorage
-from rankone.testing import StorageSuite
+from tests.suites.storages import StorageSuite
 
 
 def failure(storage_class, test, path):

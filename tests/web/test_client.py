@@ -70,6 +70,28 @@ def test_visitors_are_tracked_at_a_distance(client):
     assert {"one", "two", "other"} <= set(client.track("ann", "click"))
 
 
+def test_an_experiment_that_refuses_a_visitors_outcome_keeps_it_from_no_other(client):
+    """One has the goal as yes or no, and one has cancelled the visitor's decision; the third one counts."""
+    amount = {"click": {}, "paid": {"kind": "amount", "cap": 100.0}}
+    odd = client.create("a yes or no", 2, 2, "uniform", goals={"click": {}, "paid": {}})
+    with pytest.raises(InputError, match="expected True or False for the goal 'paid'"):
+        client.track("eve", "paid", 20.0)  # where nobody counts it, that is an error
+    gone, counts = (client.create(name, 2, 2, "uniform", goals=amount) for name in ("b cancelled", "c counts"))
+    for each in (odd, gone, counts):
+        decision = each.ask(visitor="eve")
+        if each is gone:
+            each.void(decision)
+    told = client.track("eve", "paid", 20.0)
+    assert {name: each.status for name, each in told.items()} == {
+        "a yes or no": "refused",
+        "b cancelled": "refused",
+        "c counts": "held",
+    }
+    assert "True or False" in told["a yes or no"].note
+    assert "cancelled" in told["b cancelled"].note
+    assert counts.report().goals[0].levels[0].total + counts.report().goals[0].levels[1].total == 20.0
+
+
 def test_segments_are_said_at_a_distance(client):
     experiment = client.create("segments", 2, 2)
     with pytest.raises(InputError, match="an experiment whose segments are declared - got none"):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rankone.clicks.logs.read_report import ReadReport
 
 LOGS = typer.Argument(..., help="The log: a file, several files or a glob; plain, gzip or zstd.")
-_FORMAT_HELP = "yandex-rpc, yandex-pwsc, open-bandit, table or list-table; recognised automatically."
+_FORMAT_HELP = "yandex-rpc, yandex-pwsc, open-bandit or table; recognised automatically."
 _OPTION_HELP = "An option of the format, such as item=doc (table) or regions=merge (yandex-rpc); repeatable."
 _POSITIONS_HELP = "Positions of a result list that count. Default: all of a table, 10 of a log of sessions."
 FORMAT: Options = {

@@ -107,7 +107,7 @@ class Client:
         return self.transport.send("POST", "/v1/plan", wishes, timeout=_PLANNING)
 
     def track(
-        self, visitor: str, goal: str, value: float = 1.0, *, key: str | None = None, source: str | None = None
+        self, visitor: str, goal: str, value: float | None = None, *, key: str | None = None, source: str | None = None
     ) -> dict[str, Outcome]:
         """Tell an outcome of a visitor to every experiment that has the goal; return what became of it, by name."""
         body = _tracked(Track(visitor, goal, value, key, source))
@@ -205,13 +205,13 @@ class RemoteExperiment(ExperimentMethods):
 
 def _told(tell: Tell) -> dict[str, Any]:
     """Return an outcome as it is sent: a value with a key, so that a retry does not add it up twice."""
-    key = tell.key or (None if tell.value is None else secrets.token_hex(16))
+    key = tell.key or (None if tell.clicked is not None else secrets.token_hex(16))
     return _given(clicked=tell.clicked, goal=tell.goal, value=tell.value, key=key)
 
 
 def _tracked(track: Track) -> dict[str, Any]:
     """Return an outcome of a visitor as it is sent, with a key, so that a retry does not add it up twice."""
-    body = _given(visitor=track.visitor, goal=track.goal, value=float(track.value), source=track.source)
+    body = _given(visitor=track.visitor, goal=track.goal, value=track.value, source=track.source)
     return body | {"key": track.key or secrets.token_hex(16)}
 
 

@@ -116,15 +116,15 @@ class ExperimentMethods(abc.ABC):
         Where the experiment has `goals`, tell the `value` of a `goal` (left out: of the one that steers). Counts and
         amounts add up until the window of the goal ends; one with a `key`, such as an order's number, counts once.
         """
-        value = 1.0 if clicked is None and value is None and goal is not None else value
         return self._carry_out(Tell(id_of(decision), clicked, source, goal=goal, value=value, key=key))
 
     def track(
-        self, visitor: str, goal: str, value: float = 1.0, *, key: str | None = None, source: str | None = None
+        self, visitor: str, goal: str, value: float | None = None, *, key: str | None = None, source: str | None = None
     ) -> Outcome:
         """Tell an outcome of a visitor, by the name with which decisions were asked: it counts for the latest one.
 
-        A visitor without a decision is counted and no error ("unmatched"). An outcome with a `key` counts once.
+        A visitor without a decision is counted and no error ("unmatched"). An outcome with a `key` counts once. Left
+        out, the value is 1; an amount needs one.
         """
         return self._carry_out(Track(visitor, goal, value, key, source))
 

@@ -78,22 +78,14 @@ def check_rank1(
         print(f"Written: {chart}")
 
 
-def _tables(
-    source: list[str], top: int, min_impressions: int, options: dict[str, Any]
-) -> Counts | list[FactorCounts] | FactorCounts:
-    """Read a table of factors, a table of pairs or a click log, whichever it is."""
-    from rankone import clicks
+def _tables(source: list[str], top: int, min_impressions: int, options: dict[str, Any]) -> Counts | FactorCounts:
+    """Read a table of factors or a click log, whichever it is."""
     from rankone.clicks.counts.factor_counts import as_factor_counts, holds_factors
-    from rankone.clicks.counts.pair_counts import holds_pair_counts
-    from rankone.clicks.counts.table_files import header_of, read_table
+    from rankone.clicks.counts.table_files import read_table
 
     columns = {name: options.pop(name) for name in ("factor", "shown", "clicked", "slice", "all_rows")}
     named, log_named = any(columns.values()), bool(options["format"] or options["option"])
-    factors = len(source) == 1 and (named or (not log_named and holds_factors(source[0])))
-    queries = len(source) == 1 and "query" in map(str.casefold, header_of(source[0]))
-    if len(source) == 1 and not named and holds_pair_counts(source[0]) and (queries or not factors):
-        return clicks.read_pair_counts(source[0])
-    if factors:
+    if len(source) == 1 and (named or (not log_named and holds_factors(source[0]))):
         return as_factor_counts(read_table(source[0]), factors=columns.pop("factor") or (), **columns)
     return _logs.read_counts(source, top, options).shown_at_least(min_impressions)
 

@@ -203,15 +203,15 @@ class Rank1Report(Answer):
             return more.strip()
         if not tested:
             return "Nothing to test: the combinations share too few levels."
-        told = ", ".join(f"{check.name} ({check._outcome})" for check in tested)
+        results = ", ".join(f"{check.name} ({check._outcome})" for check in tested)
         if not self.doubtful and self._coarse:
             first = self._coarse[0]
             far = f"no simulated table of {first.simulations} shows as much interaction as {first.name}"
-            return f"Too few simulations to tell whether two factors interact: {far}. All: {told}.{more}"
+            return f"Too few simulations to tell whether two factors interact: {far}. All: {results}.{more}"
         if not self.doubtful:
-            return f"No sign of interaction between two factors: {told}.{more}"
+            return f"No sign of interaction between two factors: {results}.{more}"
         worst = listed(quoted(self.doubts[0].cells.select("row", "col").row(0)))
-        return f"Factors seem to interact: {self.doubts[0].name}, most of all {worst}. All tests: {told}.{more}"
+        return f"Factors seem to interact: {self.doubts[0].name}, most of all {worst}. All tests: {results}.{more}"
 
     def summary(self) -> pl.DataFrame:
         """One row per check: size, p-value, Holm's p-value, what could have been seen."""

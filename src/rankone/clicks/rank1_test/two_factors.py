@@ -70,8 +70,8 @@ def check_two(
     shown, clicked, whole = counts.shown, counts.clicked, len(counts.factors) == 2
     paired = _paired(counts, pair) if simulations and not whole else None
     measure = functools.partial(_measured, counts.cells, counts.sizes, paired)
-    found, fitted = measure(shown[None], clicked[None], None if rates is None else rates[None, order])
-    statistic, rates = float(found[0]) / dispersion.value, fitted[0]
+    statistics, fitted = measure(shown[None], clicked[None], None if rates is None else rates[None, order])
+    statistic, rates = float(statistics[0]) / dispersion.value, fitted[0]
     law: Floats = np.zeros(0)
     constraints, testable = _two_constraints(counts) if whole else _constraints(counts, pair, simulations > 0)
     if testable and simulations:

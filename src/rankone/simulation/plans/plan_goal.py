@@ -51,7 +51,7 @@ class GoalPlan(Answer):
     @property
     def assumes(self) -> str:
         """What the answer rests on, in one line."""
-        return f"Assumes: {self.meaning}; an even split; effects that multiply."
+        return f"Assumes: {self.meaning}; an equal split; effects that multiply."
 
     @property
     def details(self) -> str:

@@ -26,7 +26,7 @@ from rankone.web.server.schemas.bodies import with_settings
 _MORE: dict[type, dict[str, Any]] = {
     Candidate: {"log_e_value": float | None},
     Alarm: {"what": Literal["change", "misfit"], "did": Literal["restart", "test-all", "warn"]},
-    Outcome: {"status": Literal["learned", "held", "late", "void", "unmatched"]},
+    Outcome: {"status": Literal["learned", "held", "late", "void", "unmatched", "refused"]},
     Plan: {"meaning": str, "sentence": str},
     Report: {"basis": Literal["any", "steady"], "headline": str, "assumes": str, "control_effect": str}
     | dict.fromkeys(("warnings", "notes", "details"), list[str]),

@@ -286,7 +286,7 @@ class TrackBody(_FromAPage):
 
     visitor: Annotated[Text, Field(max_length=100)]
     goal: Text
-    value: Value = 1.0
+    value: Value | None = Field(None, description="left out: 1, but for an amount, which needs one")
     key: Text | None = Field(None, description="counts once for its key, such as an order's number")
     source: Text | None = None
     signature: Annotated[Text, Field(max_length=100)] | None = None
