@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _ABOUT = (
     "rankone finds which combination of headline, image, button, ... is clicked most: in a table of counts (analyse), "
-    "on a live site (experiments, report) or beforehand (plan). Quote headlines as they are, with what they assume. "
+    "on a live site (experiments, report) or beforehand (plan). Quote headlines unchanged, with what they assume. "
     "An experiment that is ahead has not won."
 )
 Tool = Callable[..., Any]
