@@ -33,7 +33,7 @@ def propensities(
     max_bad = reading.pop("max_bad")
     rows = clicks.log_rows(log, **_logs.for_reader(**reading))
     wishes: dict[str, Any] = {"clip": clip, "method": method, "level": level, "max_bad": max_bad}
-    weighed = clicks.propensities(rows.frame, **rows.columns, **wishes)
+    weighed = clicks.propensities(rows.frame, **rows.columns | wishes)
     if out is not None:
         save_weights(weighed.weights(rows.frame), out)
     if as_json:
