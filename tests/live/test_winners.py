@@ -60,7 +60,7 @@ def many(tmp_path_factory):
                 ["1", "2"],
                 db=database,
                 seed=index,
-                goal="decide",
+                aim="decide",
                 stopping={"error": 0.0005},
             )
             play(experiment, EVEN if index else CLEAR, 600, index)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankone._version import __version__
 from rankone.client.client import Client
-from rankone.errors import InputError, MissingExtra, RankoneError
+from rankone.errors import MissingExtra, RankoneError
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -42,7 +42,7 @@ def make_server(url: str | None, token: str | None) -> MCPServer:
             try:
                 return tool(**given)
             except RankoneError as error:
-                raise ToolError(error.printed if isinstance(error, InputError) else str(error)) from None
+                raise ToolError(str(error)) from None
 
         hints = ToolAnnotations(read_only_hint=reads, destructive_hint=False, open_world_hint=False)
         server.add_tool(explained, annotations=hints)
@@ -130,7 +130,8 @@ def _of_service(client: Client) -> tuple[list[Tool], list[Tool]]:
             factors: the names of the levels of each factor, such as {"headline": ["A", "B"], "image": ["1", "2"]}.
             window: seconds after which a visitor who did not click counts as not clicked.
         """
-        client.create(name, factors=factors, **({} if window is None else {"outcomes": {"window": window}}))
+        wishes: dict[str, Any] = {} if window is None else {"outcomes": {"window": window}}
+        client.create(name, factors=factors, **wishes)
         return f"'{name}' runs."
 
     def stop(name: str, levels: dict[str, str] | None = None, why: str = "") -> str:
