@@ -8,8 +8,8 @@
   a chunk back as soon as its last frame returns: a loop that happens to run at the edge of one asks the operating
   system for memory at every call. A frame that is said to be large gets a chunk in which all others have room, too.
 * Compiling makes many objects and little garbage; looking for it takes a tenth of the time.
-* Numba looks code up by the options it was compiled with, tens of thousands of times, and asks for each of forty options
-  by itself, to compare them and to hash their names. Both are the same here, in one step: a twentieth of the time.
+* Numba looks code up by the options it was compiled with, tens of thousands of times, and each time asks for forty
+  options one by one, to compare them and to hash their names. The same in one step saves a twentieth of the time.
 """
 
 import contextlib
