@@ -1,7 +1,7 @@
 """What is known of goals other than a click: each level against the baseline, and whether what leads keeps guardrails.
 
 The baseline is the control or, without one, the first level of each factor. All intervals of a goal hold together, at
-all times, with probability 1 - error of the goal (`rankone.live.goals.error_shares`): each level that is no baseline
+all times, with probability 1 - error of the goal (`rankone.evidence.amounts.error_shares`): each level but the baseline
 has its part of it. A combination's ratio to the baseline is the product of those of its levels, so a guardrail is
 violated where the product of the lower ends is beyond it and cleared where that of the upper ends is not. Both follow
 from the intervals and need no error of their own, whoever comes to lead.
@@ -9,11 +9,11 @@ from the intervals and need no error of their own, whoever comes to lead.
 
 import math
 
-from rankone.evidence.amounts import estimate, ratio_interval
+from rankone.evidence.amounts import error_shares, estimate, ratio_interval
 from rankone.live.evidence.goal_outcomes import BROUGHT, LATE, TOTAL, UNMATCHED, GoalOutcomes, window_of
 from rankone.live.factors import margins
 from rankone.live.fold.fold import Fold
-from rankone.live.goals import MORE, Goal, error_shares
+from rankone.live.goals import MORE, Goal
 from rankone.live.report.comparing import Compared
 from rankone.live.report.goal_report import CLEARED, OPEN, VIOLATED, GoalLevel, GoalReport
 from rankone.live.verdict.verdict import Verdict, verdict_of
