@@ -7,9 +7,9 @@ import rankone
 from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
-from rankone.policies.chances import chance_table
 from rankone.policies.engines.insurance import in_plane, insures_all, n_insured
 from rankone.policies.engines.ruled_out import STILL, show_chance
+from tests.oracles.chances import chance_table
 
 SHAPE = (6, 6, 6)  # 216 combinations: planes are insured
 
@@ -79,10 +79,10 @@ def _shows(pulls, clicks, best, step):
 
 @pytest.mark.parametrize("share", [-0.1, float("nan"), "much", None])
 def test_a_share_that_is_none(share):
-    with pytest.raises(InputError, match="expected share of at least 0 - got"):
+    with pytest.raises(InputError, match="Expected share of at least 0, but got"):
         rankone.policies.InsuredUTS(share=share)
 
 
 def test_too_many_pairs_are_refused():
-    with pytest.raises(InputError, match="expected at most 10,000,000 combinations for insured-uts"):
+    with pytest.raises(InputError, match="Expected at most 10,000,000 combinations for insured-uts"):
         rankone.as_policy("insured-uts").start(4_000, 4_000)

@@ -99,6 +99,8 @@ def _against(fold: Fold, goals: GoalOutcomes, index: int, factor: int, number: i
 def _status(fold: Fold, state: Verdict, goals: GoalOutcomes, index: int, error: float) -> str:
     """Return what is known of a guardrail, of the combination that leads."""
     goal, levels = goals.goals[index], fold.numbers_of(state.leaders)
+    if not fold.learned:
+        return OPEN  # nothing leads
     each = [_against(fold, goals, index, factor, number, error) for factor, number in enumerate(levels)]
     low = math.prod(one.low for one in each)
     high = math.prod(math.inf if one.high is None else one.high for one in each)
@@ -112,17 +114,23 @@ def _holds_back(goal: Goal, status: str) -> bool:
     return goal.worse_by is not None and (status == VIOLATED or (goal.must_clear and status != CLEARED))
 
 
-def held_back(fold: Fold, state: Verdict) -> bool:
-    """Return whether a guardrail keeps what leads from being declared the winner."""
+def guardrails(fold: Fold, state: Verdict) -> dict[str, str]:
+    """Return what is known of each guardrail, by its goal."""
     goals = fold.evidence.goals
     if goals is None:
-        return False
+        return {}
     shares = error_shares(fold.settings.stopping.error, len(goals.goals))
-    return any(
-        _holds_back(goal, _status(fold, state, goals, index, shares[index]))
+    return {
+        goal.name: _status(fold, state, goals, index, shares[index])
         for index, goal in enumerate(goals.goals)
         if goal.worse_by is not None
-    )
+    }
+
+
+def held_back(fold: Fold, state: Verdict) -> bool:
+    """Return whether a guardrail keeps what leads from being declared the winner."""
+    known = guardrails(fold, state)
+    return any(_holds_back(goal, known[goal.name]) for goal in fold.settings.all_goals if goal.name in known)
 
 
 def guardrails_wait(fold: Fold) -> bool:

@@ -201,8 +201,9 @@ def uplift_text(report: Report) -> list[str]:
     if not effect:
         return []
     control = f"the control {combination_text(report.control or {})}"
+    what = next((f"'{goal.name}'" for goal in report.goals if goal.steers), "Clicks")
     return [
-        f"The leader is {control} itself." if report.best == report.control else f"Clicks against {control}: {effect}."
+        f"The leader is {control} itself." if report.best == report.control else f"{what} against {control}: {effect}."
     ]
 
 
@@ -212,7 +213,7 @@ def _left(report: Report) -> list[str]:
     slow = f"only {percent(report.explore, 2)} of decisions explore"
     do = "Goal 'both' decides sooner; a margin settles near ties."
     if report.visitors_left is None:
-        return [f"A verdict may take long: {slow}. {do}"] if report.goal == "earn" else []
+        return [f"A verdict may take long: {slow}. {do}"] if report.aim == "earn" else []
     few, many = report.visitors_left
     up_to = "" if few == many else f" to {many:,}"
     said = f"If these differences are real: {few:,}{up_to} more visitors until a verdict"

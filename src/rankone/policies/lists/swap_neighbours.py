@@ -3,11 +3,11 @@
 Joachims, Swaminathan, Schnabel, "Unbiased learning-to-rank with biased feedback" (WSDM 2017), section 5.1, with swaps
 of neighbours (Craswell et al., WSDM 2008): an item that stands at two positions by chance compares them. At most one
 pair of neighbours is swapped in a list, each with a probability that is set beforehand, so the probability of every
-list is known, and so is what swaps cost (`rankone.clicks.swap_plan`).
+list is known. What was shown then gives the curve (`rankone.clicks.examination_curve`).
 """
 
-import dataclasses
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class SwapNeighboursState(NamedTuple):
     until: Floats  # (K - 1,) probability that one of the first pairs is swapped, this one included
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class SwapNeighbours(ListPolicy):
     """Shows one list and swaps one pair of neighbours with a known probability; learns nothing.
 
@@ -42,12 +42,9 @@ class SwapNeighbours(ListPolicy):
 
     name = "swap-neighbours"
     use_when = "learning how positions are looked at, at a known cost, around a list that stays"
+    told_best = "items"
     items: Wholes | None = None
     rates: Numbers | None = None
-
-    def for_problem(self, *best: int) -> Self:
-        """Go around the best list of a study's problem, where none is given."""
-        return dataclasses.replace(self, items=tuple(best)) if self.items is None else self
 
     def _begin(self, n_items: int, n_positions: int) -> SwapNeighboursState:
         items = tuple(range(n_positions)) if self.items is None else self.items
@@ -61,7 +58,7 @@ class SwapNeighbours(ListPolicy):
         if len(rates) != pairs or min(rates, default=0.0) < 0.0 or not sum(rates) <= 1.0:
             expected = f"{pairs} probabilities that add up to at most 1, one a pair of neighbours"
             got = ", ".join(f"{rate:g}" for rate in rates) or "none"
-            raise InputError(expected, got, "see rankone.clicks.swap_plan")
+            raise InputError(expected, got, "leave them out for the same rate at each")
         return SwapNeighboursState(np.array(items, np.int64), np.cumsum(np.array(rates, np.float64)))
 
 
