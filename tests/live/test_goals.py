@@ -296,7 +296,7 @@ def test_a_restart_goes_on_exactly(tmp_path: Path) -> None:
 def guarded(goal: dict[str, Any], rates: dict[str, float], auto: bool, rounds: int = 60) -> list[Any]:
     """Return reports of an experiment on prices, "high" clicked twice as often, whose other goal has these rates."""
     rng, watch, reports = np.random.default_rng(1), Clock(), []
-    settings = {"goals": {"click": {}, "other": goal | {"window": 1}}, "stopping": {"auto": auto}, "goal": "decide"}
+    settings = {"goals": {"click": {}, "other": goal | {"window": 1}}, "stopping": {"auto": auto}, "aim": "decide"}
     with at(watch)("shop", factors={"price": ["low", "high"]}, db=None, seed=1, **settings) as experiment:
         for _ in range(rounds):
             decisions, requests = experiment.ask(100), []
@@ -362,6 +362,16 @@ def test_settings_with_goals_are_found_again(tmp_path: Path) -> None:
     shop(tmp_path / "shop.db").close()
     with pytest.raises(InputError, match="goals"):
         shop(tmp_path / "shop.db", goals={"click": {}})
+
+
+def test_a_value_may_be_left_out_but_not_of_an_amount() -> None:
+    with shop(None) as experiment:
+        decision = experiment.ask(visitor="ann")
+        assert experiment.tell(decision, goal="refund").value == 1.0
+        for tell in (lambda: experiment.tell(decision, goal="order"), lambda: experiment.track("ann", "order")):
+            with pytest.raises(InputError, match="a value for the goal 'order'"):
+                tell()
+        assert "Guardrail 'refund': not enough data yet" in str(experiment.report())  # nothing leads
 
 
 def test_the_report_is_the_same_when_it_was_sent() -> None:
