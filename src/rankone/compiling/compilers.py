@@ -49,7 +49,8 @@ def _defaults(kind: Any) -> dict[str, Any]:
 
 def _values(options: Any) -> dict[str, Any]:
     """Return the value of every option, as Numba's own function does."""
-    return {**_defaults(type(options)), **options._values}
+    kind: Any = type(options)
+    return {**_defaults(kind), **options._values}
 
 
 def _hash(options: Any) -> int:
@@ -57,7 +58,7 @@ def _hash(options: Any) -> int:
     return hash(type(options))
 
 
-TargetConfig.values, TargetConfig.__hash__ = _values, _hash  # type: ignore[method-assign, assignment]
+TargetConfig.values, TargetConfig.__hash__ = _values, _hash  # type: ignore[method-assign]
 
 
 class _NoMachineCode:
