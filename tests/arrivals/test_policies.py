@@ -161,7 +161,7 @@ def test_more_outcomes_wait_than_there_is_room_for():
 
 
 def test_a_number_of_users_is_asked_for():
-    with pytest.raises(InputError, match=r"a number of users for lowrank-ts - got none"):
+    with pytest.raises(InputError, match="a number of users for lowrank-ts, but got none"):
         rankone.as_policy("lowrank-ts").start(5)
     with pytest.raises(InputError, match="users, and items with features, for club"):
         rankone.as_policy("club").start(5)

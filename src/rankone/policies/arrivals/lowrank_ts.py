@@ -78,7 +78,7 @@ class LowRankTS(VisitPolicy):
     """
 
     name = "lowrank-ts"
-    use_when = "users who come back, with tastes in common; no features"
+    use_when = "users who return, with tastes in common; no features"
     rank: Annotated[int, "[1, 100]"] = 3
     noise: Annotated[float | None, "(0, inf)"] = None
     scale: Annotated[float | None, "(0, inf)"] = None

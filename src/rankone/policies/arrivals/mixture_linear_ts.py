@@ -77,7 +77,7 @@ class MixtureLinearTS(FeaturedPolicy):
     """
 
     name = "mixture-linear-ts"
-    use_when = "items with features, and users of a few kinds who come back"
+    use_when = "items with features, and users of a few kinds who return"
     clusters: Annotated[int, "[1, 1000]"] = 8
     spread: Annotated[float | None, "(0, inf)"] = None
 

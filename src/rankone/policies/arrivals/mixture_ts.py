@@ -76,7 +76,7 @@ class MixtureTS(VisitPolicy):
     """
 
     name = "mixture-ts"
-    use_when = "users of a few sharply different classes, who come back; no features"
+    use_when = "users of a few sharply different classes, who return; no features"
     classes: Annotated[int, "[1, 1000]"] = 8
     model: str | None = None
 

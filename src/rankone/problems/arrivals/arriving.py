@@ -50,7 +50,7 @@ class Arrivals(Problem):
         rates: ``(users, items)`` click rates.
         shares: how much of the traffic each user is; None: all the same.
         visits: 0, or about how often each user comes before going for good: a tenth of the users are there at a time,
-            and new ones join one by one (once all have been there, the first come back).
+            and new ones join one by one (once all have been there, the first return).
         classes: for each user the number of its class, where users of a class have the same rates.
         name: what tables call it.
 
