@@ -53,9 +53,9 @@ _FOR_LISTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
 
 #: Of users who arrive by themselves: docs/nature.md has the measurements.
 _FOR_USERS = {
-    "often": ("mixture-ts", "finds users who click alike, and what each kind likes best; no bound is proven"),
+    "often": ("mixture-ts", "finds users who click the same way, and what each kind likes best; no bound is proven"),
     "seldom": ("thompson", "one best item for all: users who come a few times say too little; or icf-ucb, with a log"),
-    "features": ("mixture-linear-ts", "finds users who value features alike; no bound is proven"),
+    "features": ("mixture-linear-ts", "finds users who value features the same way; no bound is proven"),
 }
 #: How lists with features are read, by feedback model.
 _UNTIL = {"cascade": "first", "dcm": "last", "pbm": "all", "unknown": "all"}

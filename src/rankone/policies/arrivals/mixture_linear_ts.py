@@ -1,4 +1,4 @@
-"""Clusters of users who value features alike, found while playing: Gibbs sampling, and Thompson sampling on top of it.
+"""Clusters of users who value features the same way, found while playing: Gibbs sampling, and Thompson sampling on top of it.
 
 Own policy; the question is that of CLUB (Gentile, Li, Zappella, ICML 2014; here `club`). No bound on regret is proven.
 
@@ -63,7 +63,7 @@ class MixtureLinearState(NamedTuple):
 
 @dataclass(frozen=True)
 class MixtureLinearTS(FeaturedPolicy):
-    """Thompson sampling with clusters of users who value features alike.
+    """Thompson sampling with clusters of users who value features the same way.
 
     Args:
         users: how many users there are at most; a study fills it in.
