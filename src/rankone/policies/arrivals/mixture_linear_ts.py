@@ -1,4 +1,4 @@
-"""Clusters of users who value features the same way, found while playing: Gibbs sampling, and Thompson sampling on top of it.
+"""Clusters of users who value features the same way, found by Gibbs sampling; Thompson sampling on top of it.
 
 Own policy; the question is that of CLUB (Gentile, Li, Zappella, ICML 2014; here `club`). No bound on regret is proven.
 
