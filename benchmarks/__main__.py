@@ -2,7 +2,7 @@
 
 ``python -m benchmarks engine`` runs one and writes nothing; `alarms` (10 minutes), `coverage` (2), `evaluation` (15),
 `factors` (5), `factors_resume` (20), `features` (10), `goals` (5), `headline` (1), `misfit` (1), `model_choice` (10),
-`plans` (10), `segments` (5), `soak` (20), `split` (1) and `verdicts` (20) run only when they are named; `evaluation` and
+`plans` (10), `segments` (5), `soak` (20), `split` (1), `verdicts` (20) and `winners` (5) run only when they are named; `evaluation` and
 `verdicts` write what docs/measured.md shows.
 
 A benchmark is a file ``bench_NAME.py`` with a function ``report() -> str``. The other files help them, but for
@@ -39,6 +39,7 @@ WHEN_NAMED = {
     "soak",
     "split",
     "verdicts",
+    "winners",
 }
 
 
@@ -48,7 +49,7 @@ def main() -> None:
     wanted = sys.argv[1:]
     if unknown := set(wanted) - set(names):
         sys.exit(
-            f"expected benchmarks {', '.join(names)} - got {', '.join(unknown)} - name some of them, or none for all"
+            f"Expected benchmarks {', '.join(names)}, but got {', '.join(unknown)}. Name some of them, or none for all"
         )
     sections: dict[str, str] = {}
     for name in wanted or [name for name in names if name not in WHEN_NAMED]:

@@ -88,8 +88,8 @@ MAKERS: list[Callable[[], Any]] = [
     lambda: rankone.explain("uniform", three(), horizon=10),
     lambda: rankone.Means([[0.5], [0.2]], row_names=[HOSTILE, "B"]),
     lambda: rankone.hardness(rankone.RankOne([0.5, 0.2], [0.5], row_names=[HOSTILE, "B"]), 100),
-    lambda: rankone.plan(2, 2, 0.2, 1.0, goal="decide"),
-    lambda: rankone.identify("needle:2x2:p=0.2,gap=0.6", goals="decide", runs=2),
+    lambda: rankone.plan(2, 2, 0.2, 1.0, aim="decide"),
+    lambda: rankone.identify("needle:2x2:p=0.2,gap=0.6", aims="decide", runs=2),
     lambda: rankone.explain("cascade-ts", "cascade:4x2"),
     lambda: rankone.explain("uniform", rankone.RankOne([0.5], [0.2], row_names=[HOSTILE]), horizon=10),
     lambda: Reproduction({}, [Claim(HOSTILE, "as printed", "1", True)], {}),
@@ -189,7 +189,9 @@ def test_an_experiment_in_memory_leaves_nothing_behind(db: str | None, tmp_path,
 
 
 def test_what_is_in_memory_cannot_be_opened_by_others() -> None:
-    with pytest.raises(StorageError, match="expected a database that can be opened twice - got :memory: - name a file"):
+    with pytest.raises(
+        StorageError, match=r"Expected a database that can be opened twice, but got :memory:. Name a file"
+    ):
         rankone.Database(":memory:", read_only=True)
 
 

@@ -17,6 +17,7 @@ _HOMES = {
         "rankone.clicks.rank1_test.check": "check_rank1",
         "rankone.client.client": "Client",
         "rankone.client.signing": "sign_visitor",
+        "rankone.live.winners": "winners",
         "rankone.live": "Control Database Decision Experiment Outcomes Prior Stopping Watch",
         "rankone.pages": "Explanation explain report",
         "rankone.policies": "Agent Policy as_policy known_policies",

@@ -97,7 +97,8 @@ def test_few_and_undecided_data_are_called_so():
 def test_a_table_that_is_no_product_is_not_ranked_level_by_level():
     answer = rankone.analyse(([[900, 900], [900, 900]], [[300, 30], [30, 310]]), simulations=99)
     assert answer.doubtful
-    assert answer.headline.startswith("'row 2' with 'col 2' is ahead, not proven yet: 34% (")
+    assert answer.headline.startswith("'row 2' with 'col 2' has the highest rate: 34% (")
+    assert answer.headline.endswith(" clicked. Factors seem to interact, so no winner yet.")
     assert "is the best of" not in str(answer)
     assert "policy thompson" in str(answer)
     assert "Row and col seem to interact, so only combinations are compared." in str(answer)

@@ -113,7 +113,7 @@ def ramp(*shares, total=10_000):
 
 
 def test_a_ramp_is_no_mismatch():
-    """New got 10 % of the first week and 80 % of the last: 46 % of all, and nobody is missing."""
+    """New got 10% of the first week and 80% of the last: 46% of all, and nobody is missing."""
     assert check_split(as_factor_counts(ramp(0.1, 0.3, 0.5, 0.6, 0.8))) is None
     assert check_split(as_factor_counts(ramp(0.0, 0.7, 0.7))) is None, "it began a week later"
     lost = check_split(as_factor_counts(ramp(0.46, 0.46, 0.46, 0.46)))

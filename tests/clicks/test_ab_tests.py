@@ -111,7 +111,7 @@ def test_tests_that_cross_too_little_are_left_out() -> None:
     ]
     found = crossed_tests(pl.DataFrame(lines))
     assert found.tests.select("test", "pairs", "dof").rows() == [("two squares apart", 8, 2)]
-    with pytest.raises(InputError, match="expected tests that cross two elements - got none among 1 tests"):
+    with pytest.raises(InputError, match="Expected tests that cross two elements, but got none among 1 tests"):
         crossed_tests(pl.DataFrame(lines[:3]))
 
 
@@ -121,10 +121,10 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
         ("a,b\n1,2\n", "no clickability_test_id, .* in packages.csv, which has a, b"),
         (",".join(COLUMNS) + "\nt,h,i,e,l,10,11,201446\n", "got 11 of 10 in test t"),
         (",".join(COLUMNS) + "\nt,h,i,e,l,ten,1,201446\n", "got 1 of None in test t"),
-        (",".join(COLUMNS) + "\nt,h,i,e,l,0,0,201446\n", "expected packages that were shown"),
+        (",".join(COLUMNS) + "\nt,h,i,e,l,0,0,201446\n", "Expected packages that were shown"),
     ]:
         path.write_text(text)
         with pytest.raises(InputError, match=message):
             read_upworthy(path)
-    with pytest.raises(InputError, match=r"expected packages of the archive at .*nothing\.csv"):
+    with pytest.raises(InputError, match=r"Expected packages of the archive at .*nothing\.csv"):
         read_upworthy(tmp_path / "nothing.csv")

@@ -62,7 +62,7 @@ def world(kind, rng):
     "kind", ["few items, many impressions", "many items, few impressions", "swaps of neighbours", "all kinds of items"]
 )
 def test_intervals_of_all_pairs_hold_the_truth_as_often_as_they_say(kind):
-    """95 %, within 4 standard errors; positions of one log depend on each other, so a log counts as one."""
+    """95%, within 4 standard errors; positions of one log depend on each other, so a log counts as one."""
     runs, held, apart = 200, [], []
     for run in range(runs):
         rng = generator(run, kind)

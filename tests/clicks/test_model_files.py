@@ -48,9 +48,9 @@ def test_files_that_are_no_models_are_refused(model, tmp_path):
     model.save(tmp_path / "model.json")
     content = json.loads((tmp_path / "model.json").read_text())
     for change, said in (
-        ({"version": 99}, "version 1 - got version 99"),
+        ({"version": 99}, "version 1, but got version 99"),
         ({"format": "other"}, "got another file"),
-        ({"model": "no-such-model"}, "expected one of the click models"),
+        ({"model": "no-such-model"}, "Expected one of the click models"),
         ({"learned": {"cells_": {"table": {"a": [1]}, "types": ["Strange"]}}}, "a whole click model"),
         ({"settings": {"colour": 1}}, "a whole click model"),
     ):
@@ -211,7 +211,7 @@ def test_predictions_know_positions_by_name_and_nothing_of_others():
 
 @pytest.mark.parametrize(("ups", "downs", "often"), [(2, 6, 8), (20, 40, 30), (1, 1, 5), (3, 7, 4_000)])
 def test_shrunken_attractions_are_closer_to_the_truth_and_say_how_close(ups, downs, often):
-    """Less squared error where items are rare, no more where they are not; 95 % intervals within 4 standard errors."""
+    """Less squared error where items are rare, no more where they are not; 95% intervals within 4 standard errors."""
     examined, held, gain = 1.0 / np.arange(1, 6) ** 0.8, [], []
     for run in range(12):
         rng = generator(run, "shrink", ups)

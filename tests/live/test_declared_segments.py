@@ -20,15 +20,15 @@ DECLARED = {"device": ["phone", "desk"], "country": None}
 @pytest.mark.parametrize(
     ("segments", "sentence"),
     [
-        ("device", "segments as a dictionary of attributes and their levels - got device"),
-        ({}, "segments of 1 to 8 attributes - got 0"),
-        ({"device": "phone"}, "the levels of 'device' as a list, or None for any - got phone"),
-        ({"device": []}, "1 to 256 levels of 'device' - got 0"),
-        ({"number": range(10**6)}, "1 to 256 levels of 'number' - got 1000000"),
-        ({"device": ["phone", "phone"]}, "levels of 'device' with different names - got phone, phone"),
-        ({"age": [0.5]}, "the level of 'age' as text or a whole number - got 0.5"),
+        ("device", "segments as a dictionary of attributes and their levels, but got device"),
+        ({}, "segments of 1 to 8 attributes, but got 0"),
+        ({"device": "phone"}, "the levels of 'device' as a list, or None for any, but got phone"),
+        ({"device": []}, "1 to 256 levels of 'device', but got 0"),
+        ({"number": range(10**6)}, "1 to 256 levels of 'number', but got 1000000"),
+        ({"device": ["phone", "phone"]}, "levels of 'device' with different names, but got phone, phone"),
+        ({"age": [0.5]}, "the level of 'age' as text or a whole number, but got 0.5"),
         ({"\n": None}, "the name of an attribute as printable text"),
-        ({3: None}, "attributes with names - got 3"),
+        ({3: None}, "attributes with names, but got 3"),
     ],
 )
 def test_what_declares_no_segments_is_refused_in_a_sentence(segments, sentence, sqlite_db):
@@ -70,7 +70,7 @@ def test_who_may_not_settle_attributes_declares_nothing(sqlite_db):
         (refused, ignored) = experiment.do(
             [Ask(segment={"evil": 1}, undeclared="refuse"), Ask(segment={"evil": 1}, undeclared="ignore")]
         )
-        assert "an experiment whose segments are declared - got none - declare them once" in str(refused)
+        assert "an experiment whose segments are declared, but got none. Declare them once" in str(refused)
         assert len(ignored) == 1
         report = experiment.report()
         assert report.segments.ignored == {"": 1}
@@ -119,7 +119,7 @@ def test_declaring_segments_later_repairs_what_was_invented(db):
         assert "as this experiment has them" in str(error_of(experiment.ask, segment=PHONE))
         experiment.declare_segments(DECLARED)
         assert experiment.changes()[-1].what == "segments declared: country (any level), device (phone, desk)"
-        assert "no action needed" in str(error_of(experiment.declare_segments, DECLARED))
+        assert "No action needed" in str(error_of(experiment.declare_segments, DECLARED))
         late = experiment.tell(evil[50][0], True)  # asked before
         assert late.learned
         visit(experiment, 60)

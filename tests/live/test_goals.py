@@ -296,7 +296,7 @@ def test_a_restart_goes_on_exactly(tmp_path: Path) -> None:
 def guarded(goal: dict[str, Any], rates: dict[str, float], auto: bool, rounds: int = 60) -> list[Any]:
     """Return reports of an experiment on prices, "high" clicked twice as often, whose other goal has these rates."""
     rng, watch, reports = np.random.default_rng(1), Clock(), []
-    settings = {"goals": {"click": {}, "other": goal | {"window": 1}}, "stopping": {"auto": auto}, "goal": "decide"}
+    settings = {"goals": {"click": {}, "other": goal | {"window": 1}}, "stopping": {"auto": auto}, "aim": "decide"}
     with at(watch)("shop", factors={"price": ["low", "high"]}, db=None, seed=1, **settings) as experiment:
         for _ in range(rounds):
             decisions, requests = experiment.ask(100), []

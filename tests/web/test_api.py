@@ -43,12 +43,12 @@ def test_settings_of_a_verdict(api):
         api,
         "with a control",
         policy=None,
-        goal="decide",
+        aim="decide",
         stopping={"margin": 0.05},
         control={"levels": ["A", "1"], "share": 0.2},
     )
     shown = api.on(name, "GET", "").json()
-    assert (shown["goal"], shown["explore"], shown["exploring"], shown["stopping"]["margin"]) == (
+    assert (shown["aim"], shown["explore"], shown["exploring"], shown["stopping"]["margin"]) == (
         "decide",
         1.0,
         1.0,
@@ -67,7 +67,7 @@ def test_settings_of_a_verdict(api):
 @pytest.mark.parametrize(
     "change",
     [
-        {"goal": "win"},
+        {"aim": "win"},
         {"stopping": {"margin": 1.1}},
         {"explore": -0.1},
         {"control": {"levels": ["A"]}},

@@ -84,8 +84,10 @@ def headline(result: Analysis) -> str:
         return f"Not enough data yet: {amount(int(result.counts.clicked.sum()), 'click')} in all, no clear winner."
     leader, rate = _leader(result)
     best = brief_combination(leader)
-    if not (result.decided and result.best_was_shown) or result.doubtful:
-        clicked = "clicked" if result.best_was_shown or result.doubtful else "expected, never shown together"
+    if result.doubtful:
+        return f"{best} has the highest rate: {rate_text(*rate)} clicked. Factors seem to interact, so no winner yet."
+    if not (result.decided and result.best_was_shown):
+        clicked = "clicked" if result.best_was_shown else "expected, never shown together"
         return f"{best} is ahead, not proven yet: {rate_text(*rate)} {clicked}."
     factor = next(name for name, size in zip(result.counts.factors, result.counts.sizes, strict=True) if size > 1)
     rivals = result.levels.filter(factor=factor).filter(pl.col("level") != result.best[factor]).sort("ratio")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 DB = typer.Argument(..., help="SQLite file or postgresql:// address.")
 NAME = typer.Argument(..., help="Name of the experiment.")
 ARCHIVE = typer.Option(None, help="Folder with the archives of the experiment, if it has any.")
-REST = typer.Option(False, "--rest", help="Only what is not archived.")
+REST = typer.Option(False, "--rest", help="Leave out archived decisions.")
 ATTRIBUTE_HELP = "Something known of visitors, with its levels or with any, such as device=phone,desktop or country"
 
 

@@ -30,6 +30,7 @@ FORMAT: Options = {
 READING: Options = FORMAT | {
     "strict": (bool, typer.Option(False, "--strict", help="Stop at the first row that cannot be read."))
 }
+METHOD = typer.Option("likelihood", help="likelihood; or all-pairs, where most items have few impressions.")
 TOP_HELP = "Keep this many queries, the most frequent ones; 0 keeps all."
 TOP = typer.Option(20, min=0, help=TOP_HELP)
 
@@ -70,9 +71,9 @@ def read_counts(log: list[str], top: int, reading: Mapping[str, Any]) -> Counts:
     """Read a log, with a bar, and keep its most frequent queries (0: all)."""
     from rankone import clicks
 
-    wishes = for_reader(**reading)
+    wanted = for_reader(**reading)
     with reading_bar() as progress:
-        counts = clicks.read(log, progress=progress, **wishes)
+        counts = clicks.read(log, progress=progress, **wanted)
     return counts.top(top) if top else counts
 
 

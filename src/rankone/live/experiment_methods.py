@@ -223,7 +223,7 @@ class ExperimentMethods(abc.ABC):
         return self._change(f"levels/{what}", factor=factor, name=checked_name(name, f"name of a level of '{factor}'"))
 
     def forbid(self, levels: Mapping[str, str]) -> None:
-        """Never show levels of two or more factors together, such as ``{"headline": "20 % off", "button": "free"}``.
+        """Never show levels of two or more factors together, such as ``{"headline": "20% off", "button": "free"}``.
 
         Where the best levels are forbidden together, what is allowed is compared by two levels at a time, which takes
         more visitors. Every level must keep something to be shown with.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankone.errors import InputError
-from rankone.evidence.steering import GOALS
+from rankone.evidence.steering import AIMS
 from rankone.kernels.policy import check_relearns
 from rankone.live import settings as declared
 from rankone.live.fold.fold import Fold
@@ -27,11 +27,11 @@ _INSTEAD = {
 }
 
 
-def checked_settings(wishes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an experiment is asked to be (`checked_wishes`), its policy and its past counts checked, too."""
-    asked = declared.checked_wishes(wishes)
+def checked_settings(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an experiment is asked to be (`parsed_settings`), its policy and its past counts checked, too."""
+    asked = declared.parsed_settings(wanted)
     per_segment = asked.get("watch", {}).pop("per_segment", False)
-    policy = wishes.get("policy") or (SEGMENTS_POLICY if per_segment else None)
+    policy = wanted.get("policy") or (SEGMENTS_POLICY if per_segment else None)
     if policy is not None:
         sizes = [len(levels) for _, levels in asked.get("factors", ())]
         chosen = checked_policy(policy, sizes or (2, 2))
@@ -55,7 +55,7 @@ def checked_policy(spec: str | Policy, sizes: Sequence[int] = (2, 2)) -> Policy:
 
 
 def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterable[str]]) -> Settings:
-    """Return the settings of a new experiment: what was asked for (`checked_settings`), else the defaults.
+    """Return the settings of a new experiment: what was asked for (`parsed_settings`), else the defaults.
 
     `names` returns the experiments that are there, for whoever meant one of these.
     """
@@ -72,8 +72,8 @@ def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterab
     groups = {group: kind(**asked[group]) for group, kind in GROUPS.items() if group in asked}
     stops = groups.get("stopping", Stopping()).auto
     named_alone = "policy" in asked and not stops  # who wants to stop wants a verdict
-    goal = asked.get("goal", "earn" if named_alone else "both")
-    result = {"seed": secrets.randbits(62), "goal": goal, "explore": GOALS[goal].explore, **asked, **groups}
+    aim = asked.get("aim", "earn" if named_alone else "both")
+    result = {"seed": secrets.randbits(62), "aim": aim, "explore": AIMS[aim].explore, **asked, **groups}
     chosen = checked_policy(asked.get("policy", declared.DEFAULT_POLICY), sizes)
     chosen = chosen.live() if result["explore"] else chosen
     watch = dataclasses.replace(groups.get("watch", Watch()), per_segment=chosen.by_segment)

@@ -82,7 +82,7 @@ def segment_in_line(text: str) -> Segment:
     'DE, phone'
     >>> segment_in_line("device=phone,device=desktop")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    rankone.errors.InputError: expected a segment with one level of each attribute - got device=phone,device=desktop ...
+    rankone.errors.InputError: Expected a segment with one level of each attribute, but got ...
     """
     parts = [tuple(map(str.strip, part.partition("="))) for part in text.split(",")]
     if not all(equals for _, equals, _ in parts):

@@ -43,8 +43,8 @@ def check_rank1(
     from rankone.live.storage import is_database
 
     brief, details, as_json = (options.pop(name) for name in DEPTHS)
-    wishes: dict[str, Any] = {"simulations": simulations, "level": level, "seed": seed}
-    wishes["dispersion"] = options.pop("dispersion")
+    wanted: dict[str, Any] = {"simulations": simulations, "level": level, "seed": seed}
+    wanted["dispersion"] = options.pop("dispersion")
     taken: list[str] = []
     if is_database(source[0]):
         from rankone.analysis.interactions import check_experiment
@@ -53,7 +53,7 @@ def check_rank1(
         if len(source) != 2:
             raise InputError("a database and the name of an experiment", " ".join(source), "see `rankone experiments`")
         with Database(source[0], read_only=True) as database, progress_bar("simulations") as progress:
-            checked = check_experiment(database, source[1], progress=progress, **wishes)
+            checked = check_experiment(database, source[1], progress=progress, **wanted)
     else:
         from rankone.analysis.interactions import check_counts
         from rankone.clicks.counts.factor_counts import FactorCounts
@@ -62,9 +62,9 @@ def check_rank1(
         tables = _tables(source, top, min_impressions, options)
         with progress_bar("simulations") as progress:
             if isinstance(tables, FactorCounts):
-                checked, taken = check_counts(tables, progress=progress, **wishes), tables.taken
+                checked, taken = check_counts(tables, progress=progress, **wanted), tables.taken
             else:
-                checked = check_rank1(tables, progress=progress, **wishes)
+                checked = check_rank1(tables, progress=progress, **wanted)
     if chart is not None:
         checked.chart().save(chart)
     if as_json:

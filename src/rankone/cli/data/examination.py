@@ -14,9 +14,7 @@ from rankone.cli._tables import print_json
 @with_options(_logs.READING)
 def examination(
     log: list[str] = _logs.LOGS,
-    method: str = typer.Option(
-        "likelihood", help="likelihood; or all-pairs (intervention harvesting), where most items have few impressions."
-    ),
+    method: str = _logs.METHOD,
     level: float = CONFIDENCE,
     top: int = typer.Option(0, min=0, help=_logs.TOP_HELP),
     as_json: bool = JSON,

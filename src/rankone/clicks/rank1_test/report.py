@@ -32,7 +32,7 @@ class Rank1Check(Shown):
     p_value: float | None  # None: any rates are rank 1 here, there is nothing to test
     simulations: int
     method: str  # how tables were simulated
-    visible: float | None  # relative deviation of the click rates that would be noticed with 80 % power
+    visible: float | None  # relative deviation of the click rates that would be noticed with 80% power
     cells: pl.DataFrame  # row, col, outcomes, clicks, rate, rank_one_rate, deviation; the largest deviation first
     dispersion: Dispersion = BINOMIAL  # how much clicks scatter: statistic and deviations are divided by it
     misfit: Misfit | None = None  # how large deviations are and what they cost; None: nothing to tell it by
@@ -75,7 +75,7 @@ class Rank1Check(Shown):
         """Draw the deviation of every pair from its rank-1 rate."""
         from rankone.charts.heatmap import residual_chart
 
-        return residual_chart(self.cells, f"Distance from rank 1: {self.name} ({self._outcome})")
+        return residual_chart(self.cells, f"Interaction of {self.name} ({self._outcome})")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

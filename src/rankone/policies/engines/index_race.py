@@ -24,7 +24,7 @@ over all indices, which itself is faster than the bandit libraries measured besi
       +---+-----------------------------------+-----> exploration level f(t)
          NOW = f(t)                     LATER = f(t + look-ahead)
 
-* An index is concave in f, so its tangent bounds it from above. One tangent a group, renewed when t has grown by 3 %,
+* An index is concave in f, so its tangent bounds it from above. One tangent a group, renewed when t has grown by 3%,
   tells with a multiplication how far the group can get; `search` computes true indices only for groups whose tangent
   reaches the best index so far.
 * The winner's index at NOW is compared with the rivals' bounds at LATER. As long as it stays above, the pair plays on
@@ -166,7 +166,7 @@ def bound(state: IndexState, group: int) -> float:
 
 @noalloc
 def renew(state: IndexState) -> None:
-    """Tidy the groups up and draw their tangents for the next 3 % of time. Who leads is open again."""
+    """Tidy the groups up and draw their tangents for the next 3% of time. Who leads is open again."""
     counters = state.counters
     drop_empty_groups(state)
     counters[RACE_MAX_GROUPS] = 2 * counters[RACE_N_GROUPS] + SPARE_GROUPS

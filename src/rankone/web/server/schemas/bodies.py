@@ -225,6 +225,12 @@ class ExportQuery(Body):
     format: Literal["csv", "jsonl", "parquet"] = "jsonl"
 
 
+class WinnersQuery(Body):
+    """How many false winners a list may hold."""
+
+    false_share: Annotated[float, Field(strict=False, gt=0, lt=1)] = 0.05
+
+
 class PlanBody(Body):
     """An experiment to be planned. Left out: as `rankone.plan` has it."""
 
@@ -234,9 +240,9 @@ class PlanBody(Body):
     rate: Annotated[float, Field(gt=0, le=1)] = Field(
         description="click rate of a combination one change away from the best"
     )
-    lift: Annotated[float, Field(gt=0)] = Field(description="how much more often the best is clicked: 0.1 is 10 % more")
+    lift: Annotated[float, Field(gt=0)] = Field(description="how much more often the best is clicked: 0.1 is 10% more")
     visitors_a_day: Annotated[float, Field(gt=0)] | None = Field(None, description="to have days too")
-    goal: Literal["earn", "both", "decide"] | None = Field(None, description="left out: all of them")
+    aim: Literal["earn", "both", "decide"] | None = Field(None, description="left out: all of them")
     margin: Annotated[float, Field(ge=0, le=1)] = Field(
         0.0, description="a winner within this part of the best is enough"
     )
