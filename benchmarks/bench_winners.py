@@ -1,9 +1,9 @@
 """Winners of a programme of experiments: how many of those in the list are false?
 
-`python -m benchmarks winners` takes five minutes. 200 experiments of 2 x 2 levels run side by side; in 90 % of them two
+`python -m benchmarks winners` takes five minutes. 200 experiments of 2 x 2 levels run side by side; in 90% of them two
 levels tie, so that any winner is false. All meet the same visitors, whose inclination to click varies and moves over
 the day. Traffic follows what is ahead; half of it explores. The list is read ten times: at the end, or at whatever look
-it first holds anything (a reader who waits for good news). Beside it: each experiment by itself at an error of 5 %.
+it first holds anything (a reader who waits for good news). Beside it: each experiment by itself at an error of 5%.
 """
 
 from __future__ import annotations

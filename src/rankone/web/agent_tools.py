@@ -99,7 +99,7 @@ def plan(factors: dict[str, int], rate: float, lift: float, visitors_a_day: floa
     Args:
         factors: the number of levels of each factor, such as {"headline": 4, "image": 5}.
         rate: click rate of a combination that differs from the best in one part, such as 0.03.
-        lift: how much more often the best combination is clicked: 0.1 is 10 % more.
+        lift: how much more often the best combination is clicked: 0.1 is 10% more.
         visitors_a_day: the answer is then in days too.
     """
     import rankone
@@ -111,7 +111,7 @@ def _of_service(client: Client) -> tuple[list[Tool], list[Tool]]:
     """Return the tools that only look at the experiments of a service, and those that change them."""
 
     def experiments() -> str:
-        """List the experiments: their factors and levels, policy and goal."""
+        """List the experiments: their factors and levels, policy and aim."""
         return json.dumps(client.experiments())
 
     def report(name: str) -> str:
