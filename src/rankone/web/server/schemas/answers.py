@@ -112,6 +112,14 @@ class Flag:
 
 
 @answer_of
+class FlagError:
+    """Why a flag was not evaluated, as OpenFeature's protocol says it."""
+
+    errorCode: str
+    errorDetails: str
+
+
+@answer_of
 class Flags:
     """All flags, evaluated for a visitor."""
 
