@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import Field
 from starlette.responses import Response
 
+from rankone.errors import RankoneError, StorageError
 from rankone.live import Ask
 from rankone.live.commit.decisions import once_more
 from rankone.live.messages import AskedBefore, Decision
@@ -93,9 +94,22 @@ async def evaluate_flag(call: Call) -> Response:
 
 @operation("POST", _FLAGS, "ask", body=EvaluationBody, answers={200: Flags}, problems=(429,), refused=refused)
 async def evaluate_flags(call: Call) -> Response:
-    """Evaluate all flags that the token may ask for, for a visitor (OFREP); 304 if they are as the client has them."""
-    names = [name for name in await call.service.names() if call.caller.may("ask", name)]
-    content = encode({"flags": [flag for name in names for flag in await _evaluated(call, name)]})
+    """Evaluate all flags that the token may ask for, for a visitor (OFREP); 304 if the client has them already.
+
+    An experiment that is damaged has no flags, and stops no other.
+    """
+    flags: list[dict[str, Any]] = []
+    refused: RankoneError | None = None
+    for name in [name for name in await call.service.names() if call.caller.may("ask", name)]:
+        try:
+            flags += await _evaluated(call, name)
+        except StorageError:  # as true of the others
+            raise
+        except RankoneError as error:
+            refused = error
+    if refused and not flags:
+        raise refused
+    content = encode({"flags": flags})
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     if tag in call.headers.get("if-none-match", ""):
         return Response(status_code=304, headers={"ETag": tag})
