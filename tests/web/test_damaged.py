@@ -58,7 +58,7 @@ def test_a_bad_note_of_one_experiment_hides_no_other(sqlite_db):
         assert [each["name"] for each in listed.json()["experiments"]] == ["sound"]
         assert [each["name"] for each in listed.json()["damaged"]] == ["broken"]
         assert b'rankone_damaged{experiment="broken"} 1.0' in figures.body
-        flags = Api(url)("POST", "/ofrep/v1/evaluate/flags", {"context": {"targetingKey": "ann"}}).json()["flags"]
+        flags = Api(url)("POST", "/ofrep/v1/evaluate/flags", {"context": {"targetingKey": "bob"}}).json()["flags"]
         assert {flag["key"].partition(".")[0] for flag in flags} == {"sound"}
         assert b'rankone_damaged{experiment="sound"} 0.0' in figures.body
         assert b'rankone_decisions_total{experiment="sound"} 0.0' in figures.body
