@@ -36,7 +36,7 @@ CHECKS = [
     unsupported_method,
 ]
 DEVICE = "device"  # what is said of visitors
-PAGE = HOMEPAGE | {"watch": {"segments": {DEVICE: None}}}
+PAGE = HOMEPAGE | {"context": {DEVICE: None}}
 APART = PAGE | {
     "name": "apart",
     "policy": None,
@@ -89,17 +89,17 @@ def _fuzz_operation(operation, mode, examples, seed, statuses, real):
 
 def _name_segments(body):
     """Let visitors be of segments whose attribute is known: few cases would hit upon it by chance."""
-    said = body.get("segment") if isinstance(body, dict) else None
+    said = body.get("context") if isinstance(body, dict) else None
     if isinstance(said, dict) and said:
-        body["segment"] = {DEVICE: next(iter(said.values()))}
+        body["context"] = {DEVICE: next(iter(said.values()))}
     elif isinstance(body, dict) and said is None and "count" in body:
-        body["segment"] = {DEVICE: f"device {body['count']}"[:64]}
+        body["context"] = {DEVICE: f"device {body['count']}"[:64]}
     elif isinstance(body, dict) and said is None and "visitor" in body:
-        body["segment"] = f"{DEVICE}=device {len(str(body['visitor']))}"
+        body["context"] = f"{DEVICE}=device {len(str(body['visitor']))}"
 
 
 def _decisions(api):
-    said = {"segment": {DEVICE: "phone"}}
+    said = {"context": {DEVICE: "phone"}}
     assert api.on(APART["name"], "POST", "/ask", said).status == 200
     return api.on(HOMEPAGE["name"], "POST", "/ask", {"count": 50} | said).json()["decisions"]
 

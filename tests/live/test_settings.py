@@ -52,7 +52,7 @@ def test_names_agree():
     assert {*Wishes.__annotations__, "prior", "policy"} == {each.group or each.name for each in SETTINGS} | {"factors"}
     assert set(next(each for each in SETTINGS if each.name == "goal").kind.choices) == set(GOALS)
     assert len({each.option for each in SETTINGS}) == len(SETTINGS)
-    assert len(inspect.signature(rankone.Experiment).parameters) <= 17
+    assert len(inspect.signature(rankone.Experiment).parameters) <= 18
     for each in SETTINGS:
         kind = GROUPS.get(each.group, Settings)
         assert each.name in {field.name for field in dataclasses.fields(kind)}

@@ -68,7 +68,7 @@ def serve_until_killed(db, acknowledgements, point, after, threads=4):
     def client(number):
         while True:
             said = {"device": f"device {number}"} if number % 2 else None
-            decision = experiment.ask(segment=said)
+            decision = experiment.ask(context=said)
             os.write(
                 log, f"asked {decision.id} {row_of(decision)} {col_of(decision)} {number % 2 and number}\n".encode()
             )
@@ -163,7 +163,7 @@ def _crowd(experiment, ends, threads=4):
         said = {"device": f"device {number}"} if number % 2 else None
         try:
             while True:
-                experiment.tell(experiment.ask(segment=said).id, True)
+                experiment.tell(experiment.ask(context=said).id, True)
         except StorageError as error:
             ends.append(str(error))
 
@@ -220,7 +220,7 @@ def fork_under_load(db, tries, answers):
         child = os.fork()
         if child == 0:
             try:
-                experiment.tell(experiment.ask(source="child", segment={"device": "child"}).id, True)
+                experiment.tell(experiment.ask(source="child", context={"device": "child"}).id, True)
                 with Experiment(f"shop {number % 3}", 2, 2, "ucb1", db=database) as other:
                     other.ask()
             except BaseException as error:

@@ -112,12 +112,12 @@ def test_ask_and_tell_one_and_many(api):
         ({"device": ["phone"]}, "got several levels in one"),
         ({"device": ""}, "printable text of 1 to 64 characters, but got ''"),
         ({"device": "x" * 65}, "got 65 characters. Give a short name that many visitors share"),
-        ({}, "a segment of 1 to 8 attributes, but got 0"),
-        ("phone", "a segment as a dictionary"),
+        ({}, "context of 1 to 16 attributes, but got 0"),
+        ("phone", "context as a dictionary"),
     ],
 )
 def test_what_is_no_segment_is_refused_in_the_words_of_the_library(api, segment, detail):
-    refused = api.on("homepage", "POST", "/ask", {"segment": segment})
+    refused = api.on("homepage", "POST", "/ask", {"context": segment})
     assert refused.status == 422
     assert detail in refused.json()["detail"]
 

@@ -73,19 +73,19 @@ def test_visitors_are_tracked_at_a_distance(client):
 def test_segments_are_said_at_a_distance(client):
     experiment = client.create("segments", 2, 2)
     with pytest.raises(InputError, match="an experiment whose segments are declared - got none"):
-        experiment.ask(segment={"device": "phone"})
-    experiment.declare_segments({"device": ["phone", "desktop"], "returning": [True, False]})
-    experiment.ask(segment={"device": "phone", "returning": True})
-    experiment.ask(2, segment={"returning": "true", "device": "phone"})
-    with pytest.raises(InputError, match="a segment with device, returning, as this experiment has them"):
-        experiment.ask(segment={"device": "phone", "hour": 3})
+        experiment.ask(context={"device": "phone"})
+    experiment.declare_context({"device": ["phone", "desktop"], "returning": [True, False]})
+    experiment.ask(context={"device": "phone", "returning": True})
+    experiment.ask(2, context={"returning": "true", "device": "phone"})
+    with pytest.raises(InputError, match="context with device, returning, as this experiment has them"):
+        experiment.ask(context={"device": "phone", "hour": 3})
     with pytest.raises(InputError, match="as text or a whole number - got nan"):
-        experiment.ask(segment={"device": float("nan"), "returning": True})
+        experiment.ask(context={"device": float("nan"), "returning": True})
     assert experiment.report().decisions == 3
     (found,) = [each for each in client.experiments() if each["name"] == "segments"]
-    assert found["watch"]["segments"] == {"device": ["phone", "desktop"], "returning": ["true", "false"]}
-    again = client.create("declared", 2, 2, watch={"segments": {"device": None}})
-    assert again.ask(segment={"device": "phone"}).number == 0
+    assert found["context"] == {"device": ["phone", "desktop"], "returning": ["true", "false"]}
+    again = client.create("declared", 2, 2, context={"device": None})
+    assert again.ask(context={"device": "phone"}).number == 0
 
 
 def test_a_plan_is_that_of_the_library(client):

@@ -158,9 +158,9 @@ def test_what_is_known_of_visitors_is_declared(tmp_path):
     declared = (("country", None), ("device", ("phone", "desktop")))
     with Experiment("homepage", db=db) as experiment:
         assert experiment.look(lambda fold: fold.segments.declared) == declared
-    changed = command("segments", db, "homepage", "--attribute", "device=phone,desktop,tablet")
-    assert changed.output == "segments declared: device (phone, desktop, tablet)\n"
+    changed = command("context", db, "homepage", "--attribute", "device=phone,desktop,tablet")
+    assert changed.output == "context declared: device (phone, desktop, tablet)\n"
     assert "levels of 'device' with different names" in str(
-        command("segments", db, "homepage", "--attribute", "device=phone,phone").exception
+        command("context", db, "homepage", "--attribute", "device=phone,phone").exception
     )
-    assert "rankone segments" in command("create", db, "undeclared", *LINES, "--per-segment").output
+    assert "rankone context" in command("create", db, "undeclared", *LINES, "--per-segment").output

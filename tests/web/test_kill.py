@@ -56,7 +56,7 @@ class Crowd:
             try:
                 while not self._over.is_set():
                     said = None if number == 0 else {"device": f"device {number % 3}"}
-                    decision = one.experiment("homepage").ask(segment=said)
+                    decision = one.experiment("homepage").ask(context=said)
                     self.asked[decision.id] = said
                     clicked = bool(rng.random() < 0.4)
                     assert other.experiment("homepage").tell(decision.id, clicked).clicked is clicked
@@ -160,9 +160,7 @@ def test_killed_and_restarted_under_load(request, tmp_path, start_server, kind, 
     """One server on SQLite, or two on PostgreSQL of which one goes on while the other is killed."""
     db = tmp_path / "rankone.db" if kind == "sqlite" else request.getfixturevalue("postgres").new_database()
     for name, window in (("homepage", None), ("windowed", WINDOW)):
-        Experiment(
-            name, 3, 2, "ucb1", db, outcomes={"window": window}, seed=1, watch={"segments": {"device": None}}
-        ).close()
+        Experiment(name, 3, 2, "ucb1", db, outcomes={"window": window}, seed=1, context={"device": None}).close()
     running = [start_server(db, "--durability", "normal", log_folder=tmp_path) for _ in range(servers)]
     crowd, rng = Crowd(*running), generator(servers, "kills")
     for number, how in enumerate(KILLS if servers > 1 else [*KILLS, signal.SIGTERM]):
@@ -231,7 +229,7 @@ def test_archives_and_backups_under_load_and_kills(request, tmp_path, start_serv
             "outcomes": {"window": window},
             "seed": 1,
             "durability": "off",
-            "watch": {"segments": {"device": None}},
+            "context": {"device": None},
         }
         with at(clock)(name, 3, 2, "ucb1", db, **settings) as experiment:
             for number in range(2 * hours):

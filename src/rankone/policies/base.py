@@ -37,6 +37,11 @@ class Policy:
     by_segment: ClassVar[bool] = False  # and that is one number: the segment of the visitor
     supports_forbidden: ClassVar[bool] = False  # can do without combinations that are forbidden
 
+    @property
+    def by_features(self) -> bool:
+        """Whether it looks at features: of the visitor, or of items."""
+        return self.uses_context and not self.by_segment
+
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         one_of(f"{cls.__name__}.decision_kind", cls.decision_kind, KINDS)
