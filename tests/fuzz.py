@@ -39,8 +39,8 @@ DEVICE = "device"  # what is said of visitors
 PAGE = HOMEPAGE | {"context": {DEVICE: None}}
 APART = PAGE | {
     "name": "apart",
-    "policy": None,
-    "watch": {**PAGE["watch"], "per_segment": True, "change": "restart"},
+    "policy": "segmented-uts",
+    "watch": {"change": "restart"},
 }  # and may begin anew
 SLOW = ("export",)  # starts a process each time
 FEW = 4  # cases of operations that are slow or take nothing

@@ -98,13 +98,6 @@ def test_an_administrator_frees_the_slots_that_invented_levels_fill(service):
     assert found["others"][0] == 71
 
 
-def test_a_service_tells_segments_apart_for_a_policy_only_where_they_are_declared(service):
-    operator, _, _ = service
-    body = PAGE | {"name": "each for itself", "policy": None, "watch": {"per_segment": True}}
-    refused = operator("POST", "/v1/experiments", body)
-    assert (refused.status, refused.json()["expected"]) == (422, "segments for per_segment")
-
-
 def test_who_names_somebody_elses_visitor_cannot_void_what_that_visitor_saw(service):
     operator, page, _ = service
     name = made(operator, "void")

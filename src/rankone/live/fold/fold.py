@@ -213,7 +213,7 @@ class Fold(FoldFacts):
         """Let the policy choose and learn."""
         what, shown, tags, stopped = [], [], [], self.stopped_on()
         for index, (head, texts) in enumerate(zip(events.heads, events.texts, strict=True)):
-            places = self.places_of(texts.shown)
+            places = self._places_of(texts.shown)
             means, tag = meaning(head, places, self.era_first)
             if stopped is not None and means == ASK:
                 means = NOTHING
