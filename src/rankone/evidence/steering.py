@@ -16,17 +16,17 @@ evidence, as any such call may be wrong: until then it keeps its part of what is
 undecided for ever while another factor is a near tie.
 
 **Visitors who differ.** A policy that looks at the visitor, such as `logit-ts`, need not say its probabilities. Whether
-a decision explores, and what it then draws, depends on the past and on chance of its own, never on the visitor who asks.
-So given the past, let a and b be the probabilities of "explores, and shows x" and "explores, and shows y", the levels of
-the other factors held. With P_x the click rate of x averaged over the visitors who may come now,
+a decision explores, and what it then draws, depends on the past and on chance of its own, never on the visitor. So given
+the past, let a and b be the probabilities of "explores, and shows x" and "explores, and shows y", the levels of the
+other factors held. With P_x the click rate of x averaged over the visitors who may come now,
 
     P(explores, x, click) = a P_x,      P(explores, y, click) = b P_y,
 
 whatever the taste of each visitor is. If P_x <= P_y, a click on either is on x with probability at most a / (a + b),
-which is all that the proof of `rankone.evidence.levels` uses (the same for silence). Decisions of the policy's own are not
+which is all that the proof of `rankone.evidence.levels` uses (the same for silence). The policy's own decisions are not
 weighed. The same holds among the visitors of a segment: who belongs to it is settled before the draw. So each statement
-is about averages over visitors; about one visitor nothing is stated. Two conditions stay: averaged over these visitors
-effects multiply, and P_x <= P_y does not change its direction with the mix of visitors.
+is about averages over visitors, and none about one visitor. Two conditions stay: averaged over these visitors effects
+multiply, and which of P_x and P_y is larger does not change with the mix of visitors.
 
 The probabilities of levels (`mix`) are renewed now and then (`renew`) and stay as they are in between.
 """
