@@ -1,21 +1,33 @@
-"""Worlds that try to break statements about amounts: two levels, an adaptive policy, looks after every visitor.
+"""Worlds that try to break statements about goals: three prices on two pages, an adaptive policy, a look after every order.
 
-A world gives what a visitor brings, in [0, 1], for two levels of which the first brings exactly `ratio` times what the
-second does at every moment; the statement that is tested is "the first brings more than `ratio` times the second", and
-"less" with it. It is wrong whenever it is made.
+A visitor may order (an amount, which steers), send back (a guardrail) and pay in parts (a second amount); the three
+depend on each other. The kernels are those of live experiments. A world names what each level brings for each that the
+first one does, so every statement can be judged: it is wrong whenever it is made.
+
+* winner: an amount steers, and a level is proven to bring more than all others that brings no more than some other;
+* interval: one of any goal, at its part of the error, does not hold the true ratio at some moment;
+* guardrail: what any combination is said to keep or break is not so; at the boundary either is counted as wrong;
+* any: of the three, which share 5 %.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-ERROR = 0.05
+from rankone.compiling.compiled import compiled, noalloc
+from rankone.evidence.amounts import error_shares, log_evidence, start_amounts, weigh_amounts
+
+ERROR, GOALS = 0.05, 3
+SIZES = (3, 2)
+LEVELS, OTHERS = sum(SIZES), sum(SIZES) - len(SIZES)  # comparisons with the baseline
+_FLOOR = 0.1  # of a factor's choices, spread evenly
+_weigh = noalloc(weigh_amounts)
 
 
 def _zero_inflated(rng, n, site):
     """2 % order, amounts are log-normal, cut at ten times the median."""
-    amounts = np.minimum(rng.lognormal(0.0, 0.8, n) / 10.0, 1.0)
-    return np.where(rng.random(n) < 0.02 * site, amounts, 0.0)
+    return np.where(rng.random(n) < 0.02 * site, np.minimum(rng.lognormal(0.0, 0.8, n) / 10.0, 1.0), 0.0)
 
 
 def _heavy(rng, n, site):
@@ -48,55 +60,160 @@ def _doubled(n):
     return np.where(np.arange(n) < n // 4, 1.0, 2.0)
 
 
-# what visitors bring, how the site moves, the ratio at which a guardrail's margin is exactly met, delays that differ
+class World(NamedTuple):
+    """What visitors bring, how the site moves, and what levels do to it."""
+
+    brings: object
+    moves: object
+    ratios: tuple[float, ...] = (1.0,) * LEVELS  # of each level; the best has 1
+    delays: tuple[int, ...] = (0,) * SIZES[0]  # visitors until the policy hears of an outcome, by level of factor one
+
+
+_WORSE = (1.0, 0.9, 0.9, 1.0, 1.0)  # 10 % less than the baseline is just what the guardrail allows
 WORLDS = {
-    "equal, zero-inflated orders": (_zero_inflated, _steady, 1.0, 0),
-    "equal, site doubles": (_zero_inflated, _doubled, 1.0, 0),
-    "equal, site cycles": (_zero_inflated, _cycle, 1.0, 0),
-    "heavy tails": (_heavy, _steady, 1.0, 0),
-    "heavy tails, site doubles": (_heavy, _doubled, 1.0, 0),
-    "whales at the cap": (_whales, _steady, 1.0, 0),
-    "yes or no, site cycles": (_clicks, _cycle, 1.0, 0),
-    "hardly any variance": (_nearly_all, _cycle, 1.0, 0),
-    "guardrail at its boundary": (_clicks, _doubled, 0.9, 0),
-    "guardrail at its boundary, heavy tails": (_heavy, _cycle, 0.9, 0),
-    "outcomes of one level come later": (_zero_inflated, _doubled, 1.0, 500),
+    "all equal, zero-inflated orders": World(_zero_inflated, _steady),
+    "all equal, the site doubles": World(_zero_inflated, _doubled),
+    "all equal, the site cycles": World(_zero_inflated, _cycle),
+    "all equal, heavy tails": World(_heavy, _steady),
+    "all equal, heavy tails, the site doubles": World(_heavy, _doubled),
+    "all equal, whales at the cap": World(_whales, _steady),
+    "all equal, hardly any variance": World(_nearly_all, _cycle),
+    "all equal, outcomes of some levels come later": World(_clicks, _doubled, delays=(0, 500, 2000)),
+    "guardrail at its boundary, yes or no": World(_clicks, _doubled, _WORSE),
+    "guardrail at its boundary, heavy tails": World(_heavy, _cycle, _WORSE),
+    "guardrail at its boundary, orders, delays": World(_zero_inflated, _cycle, _WORSE, (0, 500, 2000)),
 }
+KINDS = ("winner", "interval", "guardrail", "any")
 
 
-def wrong(world, seed, visitors=20_000):
-    """Return whether a run ever says what is not so, one-sided errors of half the promise each."""
-    brings, moves, ratio, delay = WORLDS[world]
-    rng = np.random.default_rng([seed, len(world)])
-    site = moves(visitors)
-    first, second = brings(rng, visitors, site) * ratio, brings(rng, visitors, site)
-    return _ever(first, second, ratio, delay, rng)
+def wrong(world, seed, visitors=20_000, known=True):
+    """Return which statements a run ever makes that are not so, as `KINDS`.
+
+    Unless probabilities are `known`, outcomes are weighed as if choices had been even: that breaks statements.
+    """
+    chosen = WORLDS[world]
+    rng = np.random.default_rng([seed, len(world), 33])
+    site = chosen.moves(visitors)
+    order = chosen.brings(rng, visitors, site)
+    back = np.where((order > 0.0) & (rng.random(visitors) < 0.3), 1.0, 0.0)
+    parts = np.minimum(order * rng.random(visitors) + chosen.brings(rng, visitors, site) / 2.0, 1.0)
+    shares = error_shares(ERROR, GOALS)
+    bars = np.array([math.log(2.0 * OTHERS / share) for share in shares])
+    winner = math.log((LEVELS - len(SIZES)) / shares[0])
+    goals = [start_amounts(SIZES) for _ in range(GOALS)]
+    found = np.zeros(3, np.int64)
+    play = compiled(_play, weigh_amounts.__module__, __name__)
+    outcomes = np.stack([order, back, parts], axis=1)
+    scratch = (
+        np.zeros(LEVELS),
+        np.zeros((1, len(SIZES)), np.int64),
+        np.zeros(1),
+        np.zeros((1, LEVELS)),
+        np.zeros(LEVELS),
+    )
+    coins, late = rng.random((visitors, len(SIZES))), np.zeros((visitors, LEVELS))
+    play(
+        *goals,
+        outcomes,
+        np.array(chosen.ratios),
+        np.array(chosen.delays),
+        coins,
+        late,
+        bars,
+        winner,
+        known,
+        *scratch,
+        found,
+    )
+    return dict(zip(KINDS, [*map(bool, found), bool(found.any())], strict=True))
 
 
-def _ever(first, second, ratio, delay, rng):
-    """Play an adaptive policy: it shows mostly what has brought more of late, which is where such tests break."""
-    from rankone.evidence.amounts import BETS
+@noalloc
+def _choose(recent, chances, first, size, coin):
+    """Draw a level of a factor: mostly what has brought most of late; fill in the probabilities."""
+    best = first
+    for level in range(first, first + size):
+        best = level if recent[level] > recent[best] else best
+    for level in range(first, first + size):
+        chances[level] = _FLOOR / size + (1.0 - _FLOOR if level == best else 0.0)
+    level, left = first, coin - chances[first]
+    while left >= 0.0 and level < first + size - 1:
+        level += 1
+        left -= chances[level]
+    return level
 
-    bets = np.array(BETS)
-    costs, bar = -np.log1p(-bets) - bets, math.log(2.0 / ERROR) + math.log(len(BETS))
-    logs = np.zeros((2, len(BETS)))
-    recent, coins = np.zeros(2), rng.random(len(first))
-    waiting = []  # policy learns from the first level at once, from the second after the delay
-    for visitor in range(len(first)):
-        a = 0.5 if visitor < 100 else 0.1 + 0.8 * (recent[0] > recent[1])
-        shown = 0 if coins[visitor] < a else 1
-        value = (first, second)[shown][visitor]
-        waiting.append((visitor + delay * shown, shown, value))
-        while waiting and waiting[0][0] <= visitor:
-            _, level, learned = waiting.pop(0)
-            recent *= 0.99
-            recent[level] += learned / (a if level == 0 else 1 - a)
-        if not value:
-            continue
-        for side, (chance, bound) in enumerate(((a, ratio), (1 - a, 1 / ratio))):
-            d = value * (1 - chance) if shown == side else -bound * value * chance
-            d /= bound * max(chance, 0.5)
-            logs[side] += bets * d - costs * d * d
-            if np.logaddexp.reduce(logs[side]) >= bar:
-                return True
-    return False
+
+@noalloc
+def _judge(amounts, ratios, bar, found, guards):
+    """Note statements that are not so: intervals without the true ratio; of a guardrail, any statement at its boundary."""
+    for factor in range(2):
+        base = amounts.starts[factor]
+        for level in range(base + 1, amounts.starts[factor + 1]):
+            truth = ratios[level] / ratios[base]
+            for x, y, ratio in ((level, base, truth), (base, level, 1.0 / truth)):
+                sums = amounts.gain[x, y], amounts.loss[x, y], amounts.gain2[x, y], amounts.loss2[x, y]
+                if log_evidence(sums[0], sums[1], sums[2], sums[3], ratio) >= bar:
+                    found[1] = 1
+                    if guards and truth < 1.0:
+                        found[2] = 1
+
+
+@noalloc
+def _judge_winner(amounts, ratios, bar, found):
+    for factor in range(2):
+        first, end = amounts.starts[factor], amounts.starts[factor + 1]
+        for x in range(first, end):
+            proven, tied = True, False
+            for y in range(first, end):
+                if y != x:
+                    proven &= amounts.proof[x, y] >= bar
+                    tied |= ratios[x] <= ratios[y]
+            if proven and tied:
+                found[0] = 1
+
+
+def _play(
+    one,
+    two,
+    three,
+    outcomes,
+    ratios,
+    delays,
+    coins,
+    late,
+    bars,
+    winner,
+    known,
+    recent,
+    shown,
+    value,
+    cross,
+    chances,
+    found,
+):
+    n = len(outcomes)
+    for visitor in range(n):
+        for level in range(5):
+            recent[level] = 0.995 * recent[level] + late[visitor, level]
+        for factor in range(2):
+            shown[0, factor] = _choose(
+                recent, chances, one.starts[factor], one.starts[factor + 1] - one.starts[factor], coins[visitor, factor]
+            )
+        whole = chances[shown[0, 0]] * chances[shown[0, 1]]
+        for level in range(5):
+            instead = whole / chances[shown[0, 0 if level < 3 else 1]] * chances[level]
+            cross[0, level] = instead if known else 1.0 / 6.0
+        times = ratios[shown[0, 0]] * ratios[shown[0, 1]]
+        heard = visitor + 1 + delays[shown[0, 0]]
+        for goal in range(3):
+            if outcomes[visitor, goal] == 0.0:
+                continue
+            value[0] = outcomes[visitor, goal] * times
+            amounts = one if goal == 0 else two if goal == 1 else three
+            _weigh(amounts, shown, value, cross)
+            _judge(amounts, ratios, bars[goal], found, goal > 0)
+            if goal == 0:
+                _judge_winner(amounts, ratios, winner, found)
+                if heard < n:
+                    for factor in range(2):
+                        late[heard, shown[0, factor]] += value[0] / chances[shown[0, factor]]

@@ -105,7 +105,7 @@ UNKEPT = {
         "gibbs-ts": 118,
         "bc-ts": 120,
         "cascade-ts": 209,
-        "blind-ts": 164,
+        "cascade-ts:until=all": 164,
         "unirank": 435,
         "grab": 538,
         "toprank": 890,

@@ -246,7 +246,7 @@ def operations() -> str:
     rows = [
         (f"`{each.method} {each.path}`", each.scope or "-", each.handler.__doc__.partition("\n")[0].replace("``", "`"))
         for each in OPERATIONS
-        if each.path.startswith(("/v1", "/health", "/metrics", "/openapi"))
+        if each.path.startswith(("/v1", "/ofrep", "/health", "/metrics", "/openapi"))
     ]
     return _table(("request", "scope", "what it does"), rows)
 

@@ -36,12 +36,14 @@ CHECKS = [
     unsupported_method,
 ]
 DEVICE = "device"  # what is said of visitors
-PAGE = HOMEPAGE | {"context": {DEVICE: None}}
+GOALS = {"click": {}, "order": {"kind": "amount", "cap": 100}, "refund": {"better": "less", "worse_by": 0.1}}
+PAGE = HOMEPAGE | {"context": {DEVICE: None}, "goals": GOALS}
 APART = PAGE | {
     "name": "apart",
     "policy": "segmented-uts",
     "watch": {"change": "restart"},
 }  # and may begin anew
+GOALS_OF_PLANS = ("earn", "both", "decide")
 SLOW = ("export",)  # starts a process each time
 FEW = 4  # cases of operations that are slow or take nothing
 ONLY_WRONG = ("make_token",)  # from the first token on, who has none is let in no more
@@ -78,6 +80,7 @@ def _fuzz_operation(operation, mode, examples, seed, statuses, real):
             if len(str(given)) % 2:
                 case.path_parameters[name] = real[name][len(str(given)) // 2 % len(real[name])]
         _name_segments(case.body)
+        _name_goals(case.body)
         response = case.call(timeout=60)
         statuses[response.status_code] += 1
         case.validate_response(response, checks=CHECKS)
@@ -96,6 +99,12 @@ def _name_segments(body):
         body["context"] = {DEVICE: f"device {body['count']}"[:64]}
     elif isinstance(body, dict) and said is None and "visitor" in body:
         body["context"] = f"{DEVICE}=device {len(str(body['visitor']))}"
+
+
+def _name_goals(body):
+    """Let outcomes be of goals that are there."""
+    if isinstance(body, dict) and isinstance(body.get("goal"), str) and body["goal"] not in GOALS_OF_PLANS:
+        body["goal"] = list(GOALS)[len(body["goal"]) % len(GOALS)]
 
 
 def _decisions(api):

@@ -145,6 +145,7 @@ WITHOUT = {
         "import duckdb, rankone; frame = duckdb.sql('select 1 as query, 2 as item, 1 as position, 1 as clicked');"
         "rankone.clicks.count(frame, query='query', item='item', position='position', clicked='clicked')",
     ),
+    "gym": ("gymnasium", "import rankone.gym"),
     "postgres": ("psycopg", "import rankone; rankone.Experiment('a', ['x'], ['y'], db='postgresql://127.0.0.1/none')"),
     "serve": ("starlette", COMMAND.format("serve")),
     "yaml": ("yaml", COMMAND.format("sweep grid.yaml --out out")),

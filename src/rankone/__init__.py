@@ -13,6 +13,7 @@ _HOMES = {
     name: home
     for home, names in {
         "rankone.analysis": "Analysis ReplayedPolicy WhatIf WhatIfLists analyse analyze evaluate evaluate_lists to_obp",
+        "rankone.analysis.revenue": "RevenueAnalysis analyse_revenue",
         "rankone.clicks.rank1_test.check": "check_rank1",
         "rankone.client.client": "Client",
         "rankone.client.signing": "sign_visitor",
@@ -30,6 +31,7 @@ _HOMES = {
         "rankone.simulation": "Arena Feedback Study Sweep arena recommend simulate sweep",
         "rankone.simulation.identification": "Identification identify",
         "rankone.simulation.plans.plan": "plan",
+        "rankone.simulation.plans.plan_goal": "plan_goal",
     }.items()
     for name in names.split()
 }

@@ -14,6 +14,8 @@ from rankone.analysis import analyze as analyze
 from rankone.analysis import evaluate as evaluate
 from rankone.analysis import evaluate_lists as evaluate_lists
 from rankone.analysis import to_obp as to_obp
+from rankone.analysis.revenue import RevenueAnalysis as RevenueAnalysis
+from rankone.analysis.revenue import analyse_revenue as analyse_revenue
 from rankone.clicks.rank1_test.check import check_rank1 as check_rank1
 from rankone.client.client import Client as Client
 from rankone.client.signing import sign_visitor as sign_visitor
@@ -63,3 +65,4 @@ from rankone.simulation import sweep as sweep
 from rankone.simulation.identification import Identification as Identification
 from rankone.simulation.identification import identify as identify
 from rankone.simulation.plans.plan import plan as plan
+from rankone.simulation.plans.plan_goal import plan_goal as plan_goal

@@ -9,7 +9,9 @@ import rankone
 from rankone.errors import RankoneError
 from rankone.live import Database, Experiment
 from rankone.live.fold import snapshot
+from rankone.live.goals import UNITS
 from rankone.live.journal import clock
+from rankone.live.journal.events import COLUMNS, DECISION, KIND, TAG, VALUE, Kind
 from rankone.live.journal.packing import pack_shown, unpack_shown
 from rankone.numerics.seeds import generator
 from tests.levels import col_of, row_of
@@ -44,6 +46,24 @@ class Clock(clock.Clock):
     def jump(self, seconds):
         """Set the machine's clock; no time passes."""
         self.now += round(seconds * 1e6)
+
+
+ORDERS = {"click": {}, "order": {"kind": "amount", "cap": 10}}
+
+
+def orders_of(experiment, rows=None):
+    """Return what was told of orders by decision and key, and check that every count of them is the same."""
+    if rows is None:
+        rows = experiment.database.use(lambda storage: storage.tail(1, 0, 10**9))
+    told = [row for row in rows if row[KIND] == Kind.GOAL]
+    keys = [row[COLUMNS.index("key")] for row in told]
+    assert len(set(keys)) == len(keys), "counted twice"
+    report = experiment.report()
+    (goal,) = report.goals
+    for factor in goal.baseline:
+        assert sum(level.total for level in goal.levels if level.factor == factor) == 2.5 * len(told)
+    assert all(row[VALUE] == 2.5 * UNITS and row[TAG] == 1 for row in told)
+    return {(row[DECISION], key.rpartition("\t")[2]) for row, key in zip(told, keys, strict=True)}
 
 
 def at(clock):

@@ -14,7 +14,7 @@ from rankone.live.operate.doctor import examine
 from rankone.numerics.seeds import generator
 from tests.levels import row_of
 
-from .helpers import start
+from .helpers import ORDERS, orders_of, start
 from .workers import CONTEXT, serve_until_killed
 
 CONTEXT_COLUMN = COLUMNS.index("context")
@@ -25,6 +25,7 @@ POINTS = ("before apply", "before append", "after append", "after commit", "duri
 def check_history(db, acknowledgements):
     """Every acknowledged decision and outcome is in the journal, as acknowledged; nothing is learned twice."""
     with Experiment("homepage", db=db) as experiment:
+        orders = orders_of(experiment)
         rows = experiment.database.transactions.storage.tail(1, 0, 10**9)
         counts = experiment.report().outcomes
         state_clicks, by_segment, rang = experiment.look(
@@ -44,13 +45,15 @@ def check_history(db, acknowledgements):
     assert [row[0] for row in rows] == list(range(1, len(rows) + 1)), "torn"
     acknowledged = 0
     for line in acknowledgements.read_text().splitlines():
-        what, id, *details = line.split()
+        what, id, *details = line.split(maxsplit=2) if line.startswith("ordered") else line.split()
         number, secret = id.split("-")
         row = asked[int(number)]
         assert bytes(row[COLUMNS.index("secret")]).hex() == secret
         if what == "asked":
             assert details[:2] == list(map(str, unpack_shown(row[COLUMNS.index("shown")])))
             assert row[CONTEXT_COLUMN] == (None if details[2] == "0" else f'{{"device":"device {details[2]}"}}')
+        elif what == "ordered":
+            assert (int(number), details[0]) in orders
         else:
             assert told[int(number)][VALUE] == int(details[0])
         acknowledged += 1
@@ -87,7 +90,7 @@ def kill_repeatedly(db, folder, kills, how):
 
 
 def test_sigkill_at_random_and_at_named_points_loses_nothing(sqlite_db, tmp_path):
-    start(sqlite_db).close()
+    start(sqlite_db, goals=ORDERS).close()
     how = lambda round_number: (None, *POINTS)[round_number % 6]  # noqa: E731
     acknowledged = kill_repeatedly(sqlite_db, tmp_path, KILLS, how)
     assert acknowledged > KILLS
@@ -98,7 +101,7 @@ def test_sigkill_at_random_and_at_named_points_loses_nothing(sqlite_db, tmp_path
 
 def test_sigkill_while_an_alarm_rings_loses_nothing(sqlite_db, tmp_path):
     """Row 0 was clicked often, and then all rows alike: the alarm and its era are written once, or not at all."""
-    with start(sqlite_db, "uniform", watch={"change": "restart"}) as experiment:
+    with start(sqlite_db, "uniform", watch={"change": "restart"}, goals=ORDERS) as experiment:
         rng = generator(2, "clicks")
         for _ in range(12):
             told = [(one, bool(rng.random() < (0.05 if row_of(one) else 0.95))) for one in experiment.ask(100)]
@@ -121,7 +124,7 @@ def test_sigkill_while_an_alarm_rings_loses_nothing(sqlite_db, tmp_path):
 @pytest.mark.parametrize("point", [None, "before append", "after append", "after commit"])
 def test_sigkill_of_a_client_of_postgres_loses_nothing(point, postgres, tmp_path):
     db = postgres.new_database()
-    start(db).close()
+    start(db, goals=ORDERS).close()
     assert kill_repeatedly(db, tmp_path, 2, lambda round_number: point) > 0
     assert all(finding.ok for finding in examine(db))
 

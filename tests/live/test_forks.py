@@ -11,14 +11,14 @@ import pytest
 
 from rankone.analysis.interactions import check_experiment
 from rankone.live import Database, Experiment
-from rankone.live.journal.events import COLUMNS
+from rankone.live.journal.events import COLUMNS, KIND, Kind
 from rankone.live.operate.doctor import examine
 from rankone.live.operate.export import decisions_table
 from rankone.live.storage.forks import AtWork
 from rankone.live.storage.sql import Storage
 from tests.levels import row_of
 
-from .helpers import error_of, start
+from .helpers import ORDERS, error_of, start
 from .workers import CONTEXT, close_by_signal, close_under_load, fork_at_work, fork_under_load
 
 TRIES = int(os.environ.get("RANKONE_TRIES", "20"))
@@ -98,7 +98,7 @@ def test_a_call_within_a_call_does_not_wait_for_itself(sqlite_db, call):
 
 def test_a_child_forked_while_threads_write_can_use_the_file(db):
     with start(
-        db, "uniform", watch={"change": "restart"}
+        db, "uniform", watch={"change": "restart"}, goals=ORDERS
     ) as experiment:  # the crowd clicks on all rows alike: an alarm rings
         for _ in range(12):
             experiment.tell_many([(one, row_of(one) == 0) for one in experiment.ask(100, context={"device": "first"})])
@@ -110,6 +110,8 @@ def test_a_child_forked_while_threads_write_can_use_the_file(db):
         while not (report := experiment.report()).alarms:  # if the forks were too quick for it
             experiment.tell_many([(one, True) for one in experiment.ask(100)])
         rows = experiment.database.use(lambda storage: storage.tail(1, 0, 10**9))
+        orders = [row for row in rows if row[KIND] == Kind.GOAL]
+    assert len({row[COLUMNS.index("key")] for row in orders}) == len(orders) == TRIES  # each was sent twice
     by_child = [row[COLUMNS.index("context")] for row in rows if row[COLUMNS.index("source")] == "child"]
     assert by_child == ['{"device":"child"}'] * TRIES
     assert [alarm.did for alarm in report.alarms][:1] == ["restart"]

@@ -227,6 +227,27 @@ def test_archived_decisions_can_still_be_told_until_their_windows_end(tmp_path: 
         assert experiment.tell(decision, goal="refund").status == "held"
 
 
+def test_a_key_counts_once_after_a_restart_and_an_archive(tmp_path: Path) -> None:
+    watch = Clock()
+    with shop(tmp_path / "shop.db", watch) as experiment:
+        experiment.tell(experiment.ask(visitor="ann"), True)
+        experiment.track("ann", "order", 5.0, key="one")
+        experiment.track("bob", "order", 5.0, key="of nobody")
+        experiment.tell_many([(each, False) for each in experiment.ask(50)])
+    watch.now += 3000 * SECOND
+    with shop(tmp_path / "shop.db", watch) as experiment:
+        assert experiment.track("ann", "order", 5.0, key="one").repeated
+        assert list(archive(experiment.database, "shop", tmp_path / "old", 0))
+        assert experiment.ask(visitor="ann").number == 51  # a new decision: the old one is archived
+        again = experiment.track("ann", "order", 5.0, key="one")
+        assert (again.status, again.repeated) == ("held", True)
+        assert experiment.track("bob", "order", 5.0, key="of nobody").repeated
+        orders = experiment.report().goals[0]
+        assert sum(each.total for each in orders.levels if each.factor == "page") == 5.0
+        assert orders.unmatched == 1
+        assert [finding for finding in examine(str(tmp_path / "shop.db"), tmp_path / "old") if not finding.ok] == []
+
+
 def test_what_is_excluded_does_not_count(tmp_path: Path) -> None:
     watch = Clock()
     with shop(tmp_path / "shop.db", watch) as experiment, shop(tmp_path / "other.db", Clock()) as other:

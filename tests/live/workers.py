@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import secrets
 import signal
 import sys
 import threading
@@ -68,10 +69,14 @@ def serve_until_killed(db, acknowledgements, point, after, threads=4):
     def client(number):
         while True:
             said = {"device": f"device {number}"} if number % 2 else None
-            decision = experiment.ask(context=said)
+            visitor = f"visitor {secrets.token_hex(8)}"
+            decision = experiment.ask(context=said, visitor=visitor)
             os.write(
                 log, f"asked {decision.id} {row_of(decision)} {col_of(decision)} {number % 2 and number}\n".encode()
             )
+            for _ in range(1 + hash(decision.id) % 2):  # sent again, as pages do that saw no answer
+                experiment.track(visitor, "order", 2.5, key=visitor)
+            os.write(log, f"ordered {decision.id} {visitor}\n".encode())
             clicked = hash(decision.id) % 3 == 0
             experiment.tell(decision.id, clicked)
             os.write(log, f"told {decision.id} {int(clicked)}\n".encode())
@@ -220,7 +225,10 @@ def fork_under_load(db, tries, answers):
         child = os.fork()
         if child == 0:
             try:
-                experiment.tell(experiment.ask(source="child", context={"device": "child"}).id, True)
+                own = experiment.ask(source="child", context={"device": "child"}, visitor=f"child {number}")
+                for _ in range(2):
+                    experiment.track(f"child {number}", "order", 2.5, key=f"order {number}")
+                experiment.tell(own.id, True)
                 with Experiment(f"shop {number % 3}", 2, 2, "ucb1", db=database) as other:
                     other.ask()
             except BaseException as error:

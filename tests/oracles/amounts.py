@@ -17,9 +17,12 @@ def evidence_of(decisions, x, y, ratio):
             d = value * (1 - a) if shown == x else -ratio * value * a
             d /= ratio * max(a, 0.5)
             assert d >= -1
-            factor = math.exp(bet * d - (-math.log(1 - bet) - bet) * d * d)
+            cost = bet**2 / 2 if d > 0 else -math.log(1 - bet) - bet
+            factor = math.exp(bet * d - cost * d * d)
             assert factor <= 1 + bet * d + 1e-12  # what the proof rests on
             product += math.log(factor)
         products.append(product)
     most = max(products)
-    return most + math.log(sum(math.exp(each - most) for each in products) / len(products))
+    weights = [0.8**step for step in range(len(BETS))]
+    total = sum(weight * math.exp(each - most) for weight, each in zip(weights, products, strict=True))
+    return most + math.log(total / sum(weights))

@@ -1,4 +1,4 @@
-"""How probable each pair is at the next decision of UTS, Thompson sampling and top-two, worked out slowly."""
+"""How probable each pair is at the next decision of UTS, Thompson sampling and top-two, worked out slowly; and what the policies say."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ import math
 
 import numpy as np
 
+from rankone.policies.chances import chances_asked
 from tests.oracles.beta_maximum import win_probabilities
 from tests.oracles.policies import kl
+
+
+def chance_table(agent):
+    """The probability of each combination at the last decision of an agent; None: its policy cannot say."""
+    asked = chances_asked(agent, (0,) * len(agent.shape))
+    return None if asked is None else asked[0]
 
 
 @functools.cache

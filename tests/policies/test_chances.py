@@ -15,9 +15,10 @@ from rankone.kernels.policy import adopt, chance, decide, has_chances, learn, re
 from rankone.numerics.seeds import generator
 from rankone.policies import base
 from rankone.policies.advance import Stretch, advance
-from rankone.policies.chances import chance_table, check_chances
+from rankone.policies.chances import check_chances
 from rankone.policies.factors.unimodal.insured_uts import INSURED_STEPS
 from tests.oracles import chances as slow
+from tests.oracles.chances import chance_table
 
 SHAPE = (3, 4)
 RATES = {

@@ -9,9 +9,9 @@ import rankone
 from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
-from rankone.policies.chances import chance_table
 from rankone.policies.combination_policy import allowed_mask
 from rankone.policies.engines.combinations import gather_reach, number_of, on_cross, position_on_cross, room_to_reach
+from tests.oracles.chances import chance_table
 from tests.oracles.policies import (
     kl,
     rank1elim_factors,

@@ -25,13 +25,14 @@ from rankone.live.operate.backup import backup
 from rankone.live.operate.doctor import examine
 from rankone.live.storage import is_file
 from rankone.numerics.seeds import generator
-from tests.live.helpers import Clock, at
+from tests.live.helpers import ORDERS, Clock, at, orders_of
 
 from .helpers import Api
 
 SECRET = COLUMNS.index("secret")
 
 CLIENTS = 6
+OF_GOALS = {"homepage": {"goals": ORDERS}, "windowed": {}}
 WINDOW = 1.0  # seconds, of the second experiment
 
 
@@ -41,6 +42,7 @@ class Crowd:
     def __init__(self, *servers):
         self._urls, self._over = [server.url for server in servers], threading.Event()
         self.asked, self.told, self.failures = {}, {}, []
+        self.ordered = set()  # decision and key
         self.seen, self.clicked = set(), {}  # of the experiment with a window: decisions, and what became of clicks
         self._threads = [threading.Thread(target=self._visit, args=(number,)) for number in range(CLIENTS)]
         for thread in self._threads:
@@ -56,8 +58,10 @@ class Crowd:
             try:
                 while not self._over.is_set():
                     said = None if number == 0 else {"device": f"device {number % 3}"}
-                    decision = one.experiment("homepage").ask(context=said)
+                    visitor = f"visitor {number} {len(self.asked)} {rng.random()}"
+                    decision = one.experiment("homepage").ask(context=said, visitor=visitor)
                     self.asked[decision.id] = said
+                    self._order(one, other, visitor, decision.id, rng)
                     clicked = bool(rng.random() < 0.4)
                     assert other.experiment("homepage").tell(decision.id, clicked).clicked is clicked
                     self.told[decision.id] = clicked
@@ -66,6 +70,14 @@ class Crowd:
                     self._look_on(one, other, rng)
             except (RankoneError, AssertionError) as error:
                 self.failures.append(error)
+
+    def _order(self, one, other, visitor, id, rng):
+        """Track an order, some of them twice, to one experiment or to all that have the goal."""
+        if rng.random() < 0.3:
+            assert one.experiment("homepage").track(visitor, "order", 2.5, key=visitor).status == "held"
+            self.ordered.add((int(id.split("-")[0]), visitor))
+            if rng.random() < 0.5:
+                assert other.track(visitor, "order", 2.5, key=visitor)["homepage"].repeated
 
     def _look_on(self, one, other, rng):
         """Where silence is an answer, too: tell clicks only, some of them when the window is over."""
@@ -101,6 +113,7 @@ def check_figures(db, crowd, metrics, archives=None):
     with Experiment("homepage", db=db) as experiment:
         with experiment.database.reader() as storage:
             rows = whole_journal(storage, 1, archives).tail(1, 0, 10**9)
+        assert crowd.ordered <= orders_of(experiment, rows), "an acknowledged order is lost"
         report = experiment.report()
         state = experiment.look(lambda fold: (fold.decisions, int(fold.pulls.sum()), int(fold.clicks.sum())))
     asked = [row for row in rows if row[KIND] == Kind.ASK]
@@ -160,7 +173,8 @@ def test_killed_and_restarted_under_load(request, tmp_path, start_server, kind, 
     """One server on SQLite, or two on PostgreSQL of which one goes on while the other is killed."""
     db = tmp_path / "rankone.db" if kind == "sqlite" else request.getfixturevalue("postgres").new_database()
     for name, window in (("homepage", None), ("windowed", WINDOW)):
-        Experiment(name, 3, 2, "ucb1", db, outcomes={"window": window}, seed=1, context={"device": None}).close()
+        settings = {"seed": 1, "context": {"device": None}} | OF_GOALS[name]
+        Experiment(name, 3, 2, "ucb1", db, outcomes={"window": window}, **settings).close()
     running = [start_server(db, "--durability", "normal", log_folder=tmp_path) for _ in range(servers)]
     crowd, rng = Crowd(*running), generator(servers, "kills")
     for number, how in enumerate(KILLS if servers > 1 else [*KILLS, signal.SIGTERM]):
@@ -230,7 +244,7 @@ def test_archives_and_backups_under_load_and_kills(request, tmp_path, start_serv
             "seed": 1,
             "durability": "off",
             "context": {"device": None},
-        }
+        } | OF_GOALS[name]
         with at(clock)(name, 3, 2, "ucb1", db, **settings) as experiment:
             for number in range(2 * hours):
                 asked = experiment.ask()

@@ -40,6 +40,16 @@ HEADS = """\
 # TYPE rankone_levels_left gauge
 # HELP rankone_open_decisions decisions that wait for an outcome
 # TYPE rankone_open_decisions gauge
+# HELP rankone_goal_visitors visitors who brought something, by goal
+# TYPE rankone_goal_visitors gauge
+# HELP rankone_goal_total what they brought, each at most the cap
+# TYPE rankone_goal_total gauge
+# HELP rankone_goal_unmatched_total outcomes of visitors without a decision
+# TYPE rankone_goal_unmatched_total counter
+# HELP rankone_goal_late_total outcomes after the goal's window
+# TYPE rankone_goal_late_total counter
+# HELP rankone_guardrail_violated 1 if what leads is proven to be worse than allowed
+# TYPE rankone_guardrail_violated gauge
 # HELP rankone_held_decisions outcomes that wait for a window's end
 # TYPE rankone_held_decisions gauge
 # HELP rankone_damaged 1 if the experiment cannot be read
@@ -155,3 +165,17 @@ def test_of_experiments_that_rest_nothing_is_looked_at(tmp_path, monkeypatch):
         while len(ticks) < before + 10:
             time.sleep(0.02)
         assert len(settled) <= 2  # what has just been asked for
+
+
+def test_goals_have_figures():
+    goals = {"click": {}, "order": {"kind": "amount", "cap": 10}, "refund": {"better": "less", "worse_by": 0.1}}
+    with Experiment("shop", 2, 2, db=None, seed=1, goals=goals) as shop:
+        one, _ = shop.ask(2)
+        shop.tell(one, goal="order", value=7.0)
+        shop.tell(one, goal="order", value=7.0)
+        shop.track("nobody", "order", 3.0)
+        found = shop.look(figures)
+    assert found["goal_visitors"] == {"order": 1.0, "refund": 0.0}
+    assert found["goal_total"] == {"order": 10.0, "refund": 0.0}
+    assert found["goal_unmatched"] == {"order": 1.0, "refund": 0.0}
+    assert found["guardrail_violated"] == {"refund": 0}

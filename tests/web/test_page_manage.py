@@ -105,6 +105,7 @@ def test_an_operator_does_everything_from_the_page(closed, open_page):
     together.get_by_text("Choose levels of two factors or more.").wait_for()
     together.get_by_label("col").select_option("2")
     together.locator("button").last.click()
+    page.wait_for_selector("#confirm[open]")
     assert page.inner_text("#confirm p >> nth=0") == "Never show 'A' with '2' together in 'homepage'?"
     page.click("#confirm button.act")
     form(page, "Show together again").wait_for()

@@ -170,6 +170,45 @@ def test_a_token_in_the_page_is_enough(visit, service, tmp_path):
     assert Api(url).on("homepage", "POST", "/visit", {"token": other}).code == "forbidden"
 
 
+def test_orders_and_marked_clicks_are_tracked_on_any_page(visit, service, browser, tmp_path):
+    """Without an experiment in the page, for all that have the goal; what was sent before with its key counts once."""
+    url, _ = service
+    goals = {"click": {}, "order": {"kind": "amount", "cap": 100}, "signup": {"kind": "count", "cap": 9}}
+    with Client(url) as client:
+        client.create("one", ROWS, COLS, "uniform", goals=goals)
+    with Database(tmp_path / "rankone.db") as database:
+        token, other = create_token(database, ["ask", "tell"]), create_token(database, ["read"])
+        reader = create_token(database, ["tell"], "homepage")
+    until(lambda: Api(url)("GET", "/v1/experiments").status == 401)
+    context = browser.new_context()
+    with context.expect_event("response", lambda answer: answer.url.endswith("/visit"), timeout=60_000):
+        visit(url, context, page=PATIENT.replace("homepage", "one").replace("rk_...", token))
+    shop = f"<script src='{SERVICE}/snippet.js' data-token='{token}' async></script>"
+    shop += "<p data-goal=signup data-value=2><b>Sign up</b></p><p data-goal=signup>Once</p>"
+    page = visit(url, context, page=shop)
+    page.wait_for_function("window.rankone")
+    for _ in range(2):
+        page.evaluate("rankone.track('order', 49.9, 'order 17')")
+    page.click("b")
+    page.click("text=Once")
+    with Client(url, token=other) as client:
+        experiment = client.experiment("one")
+
+        def totals():
+            return [goal.levels[0].total + goal.levels[1].total for goal in experiment.report().goals]
+
+        until(lambda: totals() == [49.9, 3.0])
+        again = visit(url, context, page=shop)
+        again.wait_for_function("window.rankone")
+        again.evaluate("rankone.track('order', 49.9, 'order 17'); rankone.track('signup')")
+        until(lambda: totals() == [49.9, 4.0])
+        assert experiment.report().goals[0].unmatched == 0
+    order = {"visitor": "ann", "goal": "order", "value": 1, "token": reader}  # may tell another experiment only
+    assert Api(url)("POST", "/v1/track", order).json() == {"experiments": {}}
+    assert Api(url).on("one", "POST", "/track", order).code == "forbidden"
+    assert Api(url).on("homepage", "POST", "/visit", {"token": reader}).code == "forbidden"
+
+
 def test_a_signed_visitor_is_met_by_nobody_else_and_what_a_page_invents_is_ignored(visit, service, tmp_path):
     url, _ = service
     with Database(tmp_path / "rankone.db") as database:

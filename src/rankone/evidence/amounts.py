@@ -12,10 +12,11 @@ of the other level, which is value times inverse probability, both times a b:
 
 at most 0 if x brings at most R times what y does. With ``s = R max(a, 1/2)``, known before the outcome, D / s >= -1.
 
-**The test.** For 0 <= l < 1 and d >= -1, ``exp(l d - p(l) d^2) <= 1 + l d`` with ``p(l) = - log(1 - l) - l`` (Fan,
-Grama and Liu, "Exponential inequalities for martingales with applications", 2015, Lemma 4.1). So the product over
-decisions of ``exp(l D/s - p(l) (D/s)^2)`` is a supermartingale if x brings at most R times what y does, and so is its
-average over a fixed set of bets l (`BETS`). By Ville's inequality that average ever reaches 1 / e with probability at
+**The test.** For 0 <= l < 1 and -1 <= d <= 0, ``exp(l d - p(l) d^2) <= 1 + l d`` with ``p(l) = - log(1 - l) - l`` (Fan,
+Grama and Liu, "Exponential inequalities for martingales with applications", 2015, Lemma 4.1); for d >= 0 the same holds
+with l^2 / 2 in the place of p(l), as log(1 + z) >= z - z^2 / 2. So the product over decisions of these exponentials, d
+being D/s, is a supermartingale if x brings at most R times what y does, and so is its average over a fixed set of bets
+(`BETS`, small ones with less weight). By Ville's inequality that average ever reaches 1 / e with probability at
 most e, for any policy and however often one looks. Its logarithm takes four sums of each two levels (`gain`, `loss` and
 their squares) and can be had at any time for any ratio R: R = 1 says who brings more, all R together are an interval of
 the ratio, and a margin is another R. Visitors who bring nothing leave all sums as they are.
@@ -36,7 +37,9 @@ from rankone.compiling.compiled import noalloc
 from rankone.numerics.arrays import Floats, Ints, starts_of
 
 BETS = tuple(0.95 * 0.6**step for step in range(12))  # from large differences of outcomes that vary little, to small
-_COSTS = tuple(-math.log1p(-bet) - bet for bet in BETS)
+WEIGHTS = tuple(0.8**step * (1.0 - 0.8) / (1.0 - 0.8 ** len(BETS)) for step in range(len(BETS)))
+_GAIN_COSTS = tuple(0.5 * bet * bet for bet in BETS)
+_LOSS_COSTS = tuple(-math.log1p(-bet) - bet for bet in BETS)
 _LEAST = 0.5  # part of the probability of two levels by which weights are divided at least
 _FURTHEST = math.log(100.0)  # intervals go no further than ratios of 100
 _COARSE, _FINE = 460, 40  # places of a first look at where an interval ends, and of a second between two of them
@@ -83,14 +86,15 @@ def resized_amounts(amounts: Amounts, sizes: tuple[int, ...], margin: float) -> 
 @noalloc
 def log_evidence(gain: float, loss: float, gain2: float, loss2: float, ratio: float) -> float:
     """Return the log evidence that one level brings more than `ratio` times what another does, by their sums."""
-    most = -math.inf
+    most, total = -math.inf, 0.0
+    gain, gain2 = gain / ratio, gain2 / (ratio * ratio)
     for index in range(len(BETS)):
-        most = max(most, BETS[index] * (gain / ratio - loss) - _COSTS[index] * (gain2 / (ratio * ratio) + loss2))
-    total = 0.0
+        each = BETS[index] * (gain - loss) - _GAIN_COSTS[index] * gain2 - _LOSS_COSTS[index] * loss2
+        most = max(most, each)
     for index in range(len(BETS)):
-        each = BETS[index] * (gain / ratio - loss) - _COSTS[index] * (gain2 / (ratio * ratio) + loss2)
-        total += math.exp(each - most)
-    return most + math.log(total / len(BETS))
+        each = BETS[index] * (gain - loss) - _GAIN_COSTS[index] * gain2 - _LOSS_COSTS[index] * loss2
+        total += WEIGHTS[index] * math.exp(each - most)
+    return most + math.log(total)
 
 
 @noalloc
@@ -124,9 +128,15 @@ def weigh_amounts(amounts: Any, shown: Ints, values: Floats, crosses: Floats) ->
 
 def present(amounts: Amounts) -> Floats:
     """Return the log evidence by now, (levels, levels), that one level brings more than another."""
-    bets, costs = np.array(BETS)[:, None, None], np.array(_COSTS)[:, None, None]
-    logs = bets * (amounts.gain - amounts.loss) - costs * (amounts.gain2 + amounts.loss2)
-    return np.asarray(np.logaddexp.reduce(logs, axis=0) - math.log(len(BETS)))
+    return evidence_of_sums(amounts.gain, amounts.loss, amounts.gain2, amounts.loss2)
+
+
+def evidence_of_sums(gain: Any, loss: Any, gain2: Any, loss2: Any) -> Floats:
+    """Return `log_evidence` of arrays of sums, for the ratio 1."""
+    bets = (np.array(each).reshape(-1, *(1,) * np.ndim(gain)) for each in (BETS, _GAIN_COSTS, _LOSS_COSTS, WEIGHTS))
+    bet, gain_cost, loss_cost, weight = bets
+    logs = bet * (gain - loss) - gain_cost * gain2 - loss_cost * loss2 + np.log(weight)
+    return np.asarray(np.logaddexp.reduce(logs, axis=0))
 
 
 def estimate(amounts: Amounts, x: int, y: int) -> float | None:
@@ -150,7 +160,8 @@ def log_likelihoods(amounts: Amounts, ratios: Floats) -> Floats:
 def ratio_interval(amounts: Amounts, x: int, y: int, error: float) -> tuple[float, float | None]:
     """Return between which ratios x brings what y does, at all times but for the error; None: no bound yet.
 
-    An end is where the evidence for all ratios beyond reaches 2 / error.
+    An end is the first ratio, from the far side on, of which the evidence does not reach 2 / error. So an interval
+    without the true ratio means that the evidence at just this ratio is there, which Ville's inequality bounds.
 
     >>> amounts = start_amounts((2,))
     >>> weigh_amounts(amounts, np.array([[0], [1]] * 400), np.array([0.5, 0.2] * 400), np.full((800, 2), 0.5))
@@ -164,20 +175,25 @@ def ratio_interval(amounts: Amounts, x: int, y: int, error: float) -> tuple[floa
 
 
 def _lower_end(amounts: Amounts, x: int, y: int, bar: float) -> float:
-    """Return the largest ratio of which it is proven that x brings more than that for each of y; 0: none is."""
+    """Return up to which ratio it is proven of each that x brings more than that for each of y; 0: of none."""
     places, result = np.linspace(-_FURTHEST, _FURTHEST, _COARSE), -math.inf
+    gain, loss, gain2, loss2 = (float(each[x, y]) for each in amounts[:4])
     for _ in range(2):
-        proven = places[_log_evidences(amounts, x, y, np.exp(places)) >= bar]
-        if not len(proven):
+        proven = evidence_of_sums(gain / np.exp(places), loss, gain2 / np.exp(2.0 * places), loss2) >= bar
+        if not proven[0]:
             break
-        result = float(proven[-1])
+        result = float(places[-1] if proven.all() else places[np.argmin(proven) - 1])
         places = np.linspace(result, result + 2.0 * _FURTHEST / (_COARSE - 1), _FINE)
     return math.exp(result)
 
 
-def _log_evidences(amounts: Amounts, x: int, y: int, ratios: Floats) -> Floats:
-    """Return `log_evidence` of many ratios."""
-    gain, loss, gain2, loss2 = (float(each[x, y]) for each in amounts[:4])
-    bets, costs = np.array(BETS)[:, None], np.array(_COSTS)[:, None]
-    logs = bets * (gain / ratios - loss) - costs * (gain2 / ratios**2 + loss2)
-    return np.asarray(np.logaddexp.reduce(logs, axis=0) - math.log(len(BETS)))
+def error_shares(error: float, n_goals: int) -> list[float]:
+    """Return the error of each goal's statements: the first has half, the others share the other half.
+
+    So the winner and all statements about the other goals are wrong with probability at most `error` together, whatever
+    depends on what. That a level is out, and intervals of the first goal, have its part for themselves, as always.
+
+    >>> error_shares(0.05, 1), error_shares(0.06, 3)
+    ([0.05], [0.03, 0.015, 0.015])
+    """
+    return [error] if n_goals == 1 else [error / 2.0, *[error / 2.0 / (n_goals - 1)] * (n_goals - 1)]

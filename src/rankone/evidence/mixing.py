@@ -1,11 +1,10 @@
 """What exploration draws besides what `rankone.evidence.steering.renew` plans: levels still in the race, all levels."""
 
-import math
 from typing import Any
 
 import numpy as np
 
-from rankone.evidence.steering import PARTS
+from rankone.evidence.steering import PARTS, round_parts
 from rankone.numerics.arrays import Floats, Ints
 
 
@@ -33,9 +32,6 @@ def mix_evenly(mix: Floats, starts: Ints, part: float) -> None:
     """Draw levels evenly in this part of exploration, in whole parts: what is beaten may be best tomorrow."""
     for factor in range(len(starts) - 1):
         first, end = starts[factor], starts[factor + 1]
-        largest, left = first, 1.0 * PARTS
         for level in range(first, end):
-            mix[level] = math.floor((1.0 - part) * mix[level] + part * PARTS / (end - first))
-            largest = level if mix[level] > mix[largest] else largest
-            left -= mix[level]
-        mix[largest] += left  # what rounding leaves
+            mix[level] = (1.0 - part) * mix[level] + part * PARTS / (end - first)
+        round_parts(mix, first, end)

@@ -15,19 +15,6 @@ A level is a challenger until the leader is proven to beat it as far as a winner
 evidence, as any such call may be wrong: until then it keeps its part of what is spread evenly, so that no level is left
 undecided for ever while another factor is a near tie.
 
-**Visitors who differ.** A policy that looks at the visitor, such as `logit-ts`, need not say its probabilities. Whether
-a decision explores, and what it then draws, depends on the past and on chance of its own, never on the visitor. So given
-the past, let a and b be the probabilities of "explores, and shows x" and "explores, and shows y", the levels of the
-other factors held. With P_x the click rate of x averaged over the visitors who may come now,
-
-    P(explores, x, click) = a P_x,      P(explores, y, click) = b P_y,
-
-whatever the taste of each visitor is. If P_x <= P_y, a click on either is on x with probability at most a / (a + b),
-which is all that the proof of `rankone.evidence.levels` uses (the same for silence). The policy's own decisions are not
-weighed. The same holds among the visitors of a segment: who belongs to it is settled before the draw. So each statement
-is about averages over visitors, and none about one visitor. Two conditions stay: averaged over these visitors effects
-multiply, and which of P_x and P_y is larger does not change with the mix of visitors.
-
 The probabilities of levels (`mix`) are renewed now and then (`renew`) and stay as they are in between.
 """
 
@@ -320,6 +307,17 @@ def _plan(
     return won or settled
 
 
+@noalloc
+def round_parts(mix: Floats, first: int, end: int) -> None:
+    """Round the probabilities of a factor to whole parts; what is left goes to the largest."""
+    largest, left = first, 1.0 * PARTS
+    for level in range(first, end):
+        mix[level] = math.floor(mix[level])
+        largest = level if mix[level] > mix[largest] else largest
+        left -= mix[level]
+    mix[largest] += left
+
+
 def renew(
     evidence: Any,
     levels: Ints,
@@ -359,13 +357,9 @@ def renew(
     for level in range(len(mix)):
         differs |= abs(mix[level] - steering.mix[level]) >= SAME
     for factor in range(len(leaders)):
-        first, end = steering.starts[factor], steering.starts[factor + 1]
-        largest, left = first, 1.0 * PARTS
-        for level in range(first, end):
-            mix[level] = math.floor(mix[level] * PARTS)
-            largest = level if mix[level] > mix[largest] else largest
-            left -= mix[level]
-        mix[largest] += left  # what rounding leaves
+        for level in range(steering.starts[factor], steering.starts[factor + 1]):
+            mix[level] *= PARTS
+        round_parts(mix, steering.starts[factor], steering.starts[factor + 1])
     if decided and steering.shares[EXPLORE] == 0.0:
         return False, share, decided
     return differs or share != steering.shares[EXPLORE], share, decided

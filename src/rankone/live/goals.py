@@ -114,18 +114,6 @@ def goals_of(given: Mapping[str, Mapping[str, Any]] | None) -> tuple[Goal, ...]:
     return tuple(Goal(name, **facts) for name, facts in given.items()) if given else (CLICK,)
 
 
-def error_shares(error: float, n_goals: int) -> list[float]:
-    """Return the error of each goal's statements: the first has half, the others share the other half.
-
-    So the winner and all statements about the other goals are wrong with probability at most `error` together, whatever
-    depends on what. That a level is out, and intervals of the first goal, have its part for themselves, as always.
-
-    >>> error_shares(0.05, 1), error_shares(0.06, 3)
-    ([0.05], [0.03, 0.015, 0.015])
-    """
-    return [error] if n_goals == 1 else [error / 2.0, *[error / 2.0 / (n_goals - 1)] * (n_goals - 1)]
-
-
 def parse_goals(texts: list[str]) -> dict[str, dict[str, Any]]:
     """Return goals as a command line has them.
 

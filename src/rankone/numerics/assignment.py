@@ -1,25 +1,18 @@
 """The assignment problem: each column its own row, with the largest sum (the Hungarian method, by shortest paths).
 
 One column after the other finds its row, along the cheapest path of rows taken and given up; prices (duals) keep all
-costs at least 0. K columns of L rows take some K^2 L steps at most. Scratch space is the caller's.
+costs at least 0. K columns of L rows take some K^2 L steps at most. Scratch space is the caller's:
+three lines of numbers and three of whole numbers, each one longer than there are rows.
 """
 
 import math
 from typing import Any
 
-import numpy as np
-
 from rankone.compiling.compiled import noalloc
-from rankone.numerics.arrays import Floats, Ints
 
 # Lines of the scratch space.
 ROW_PRICE, COL_PRICE, NEAREST = range(3)
 OWNER, PATH_BEFORE, SEEN = range(3)
-
-
-def start_assignment(n_cols: int, n_rows: int) -> tuple[Floats, Ints]:
-    """Return scratch space for so many columns and rows; at most as many columns as rows."""
-    return np.zeros((3, n_rows + 1)), np.zeros((3, n_rows + 1), np.int64)
 
 
 @noalloc

@@ -43,7 +43,6 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.factors.unimodal.uts import UTS as UTS
     from rankone.policies.lists.batchrank import BatchRank as BatchRank
     from rankone.policies.lists.best_list import BestList as BestList
-    from rankone.policies.lists.blind_ts import BlindTS as BlindTS
     from rankone.policies.lists.cascades.cascade_kl_ucb import CascadeKLUCB as CascadeKLUCB
     from rankone.policies.lists.cascades.cascade_ts import CascadeTS as CascadeTS
     from rankone.policies.lists.cascades.cascade_ts_gauss import CascadeTSGauss as CascadeTSGauss
@@ -56,7 +55,6 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.lists.contextual.cascade_lin_ts import CascadeLinTS as CascadeLinTS
     from rankone.policies.lists.contextual.cascade_lin_ucb import CascadeLinUCB as CascadeLinUCB
     from rankone.policies.lists.contextual.cascade_logit_ts import CascadeLogitTS as CascadeLogitTS
-    from rankone.policies.lists.contextual.cascade_logit_ucb import CascadeLogitUCB as CascadeLogitUCB
     from rankone.policies.lists.contextual.cascade_woful import CascadeWOFUL as CascadeWOFUL
     from rankone.policies.lists.contextual.lin_ts_cascade import LinTSCascade as LinTSCascade
     from rankone.policies.lists.contextual.vac2_ucb import VAC2UCB as VAC2UCB

@@ -36,6 +36,7 @@ class Policy:
     uses_context: ClassVar[bool] = False  # it looks at what is known before a decision
     by_segment: ClassVar[bool] = False  # and that is one number: the segment of the visitor
     supports_forbidden: ClassVar[bool] = False  # can do without combinations that are forbidden
+    told_best: ClassVar[str] = ""  # of a yardstick: the parameter that a study fills in with the best decision
 
     @property
     def by_features(self) -> bool:
@@ -100,9 +101,11 @@ class Policy:
         missing = {name: value for name, value in known.items() if getattr(self, name, 0) is None}
         return dataclasses.replace(self, **missing) if missing else self
 
-    def for_problem(self, *best: Any) -> Self:
-        """Tell a yardstick which decision is best. Policies that have to find it do nothing here."""
-        return self
+    def for_problem(self, *best: int) -> Self:
+        """Tell a yardstick which decision is best, where it has not been told: see `told_best`."""
+        if getattr(self, self.told_best, best) is not None:
+            return self
+        return dataclasses.replace(self, **{self.told_best: tuple(best)})
 
     def live(self) -> Self:
         """Return the form in which the policy runs live: the same on average, every step left to chance that can be.

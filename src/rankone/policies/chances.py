@@ -1,4 +1,4 @@
-"""Probabilities of decisions, asked from Python: the table of all pairs, and whether a policy's own can be true.
+"""Probabilities of decisions, asked from Python: can those that a policy says be true?
 
 Live experiments ask for them inside compiled code (`chances` of `rankone.kernels.policy`).
 """
@@ -34,7 +34,7 @@ def _ask(state: Any, sizes: Any, shown: Any, cross: Any, scratch: Any, table: An
     return known
 
 
-def _asked(agent: Agent, shown: tuple[int, ...]) -> tuple[Floats, Floats] | None:
+def chances_asked(agent: Agent, shown: tuple[int, ...]) -> tuple[Floats, Floats] | None:
     """Return the probability of each combination, and what `chances` fills in for one."""
     if not has_chances(type(agent.state)):
         return None
@@ -43,23 +43,6 @@ def _asked(agent: Agent, shown: tuple[int, ...]) -> tuple[Floats, Floats] | None
     with compile_errors_explained(module):
         known = tiered(_ask, module)(agent.state, sizes, np.array(shown), cross, scratch, table)
     return (table.reshape(sizes), cross) if known else None
-
-
-def chance_table(agent: Agent) -> Floats | None:
-    """Return the probability of each pair, (K, L), at the last decision of an agent, before it learns anything more.
-
-    Of other than two factors, one of each combination: an array with a dimension for each factor.
-
-    None: its policy cannot say.
-
-    >>> from rankone import as_policy
-    >>> agent = as_policy("uniform").agent(n_rows=2, n_cols=5)
-    >>> _ = agent.ask()
-    >>> chance_table(agent).tolist()
-    [[0.1, 0.1, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.1, 0.1]]
-    """
-    result = _asked(agent, (0,) * len(agent.shape))
-    return None if result is None else result[0]
 
 
 def watch(agent: Agent, steps: int, rates: Floats, seed: int) -> Iterator[tuple[tuple[int, ...], Floats]]:
@@ -71,7 +54,7 @@ def watch(agent: Agent, steps: int, rates: Floats, seed: int) -> Iterator[tuple[
     for _ in range(steps):
         waiting.append(agent.ask())
         shown = waiting[-1].shown
-        result = _asked(agent, shown)
+        result = chances_asked(agent, shown)
         if result is None:
             return
         _refuse_wrong(*result, shown, agent.policy.label)

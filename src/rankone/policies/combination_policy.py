@@ -3,7 +3,7 @@ and what those that count combinations show to who watches (`view` of the contra
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ class CombinationPolicy(Policy):
 
     decision_kind = "combination"
     supports_forbidden = True
+    keeps_each: ClassVar[bool] = False  # counts of each combination, so that there may not be too many
 
     def start(self, *sizes: int, forbidden: Any = (), **named: int) -> Any:
         """Return the state before the first decision.
@@ -41,6 +42,8 @@ class CombinationPolicy(Policy):
         if len(forbidden) and not self.supports_forbidden:
             got = f"{self.label}, which shows all levels of a factor with the same partners"
             raise InputError("a policy that can leave combinations out", got, "choose 'uts'")
+        if self.keeps_each:
+            check_kept(np.array(shape), self.name)
         return self._begin(np.array(shape, np.int64), checked_rules(forbidden, shape))
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> Any:

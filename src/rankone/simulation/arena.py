@@ -212,11 +212,8 @@ def arena(
         quick: a tenth of each horizon, and what changes in a world does so ten times as soon.
         against: the policy that ratios compare with; default `uts`, of lists `gibbs-ts`, with features
             `cascade-logit-ts` or `logit-ts`.
-        workers: processes to use (default: one per core).
         out: directory that keeps finished runs; an interrupted arena continues there.
-        executor: a Dask client, or any `concurrent.futures.Executor`, to use instead of local processes.
-        progress: True for a bar, or a function of (finished runs, all runs).
-        feedback: when outcomes come: ``"delay:mean=1000"``, ``"batch:size=1000"``; default: before the next decision.
+        workers, executor, progress, feedback: as in `rankone.simulate`.
 
     >>> found = arena("two-by-two", ["uts", "ucb1"], runs=3, quick=True, workers=1)
     >>> found.table["policy"].to_list()

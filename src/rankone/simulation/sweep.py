@@ -154,10 +154,8 @@ def sweep(
         feedback: when outcomes come, such as ``"delay:mean={delay}"``; one or several.
         x: what charts and exponents are drawn against: a name of the grid, or a fact such as ``lines`` (K + L),
             ``pairs``, ``min_gap``, ``mu``, ``horizon``, ``delay`` or ``batch``; default: the first number that varies.
-        workers: processes to use (default: one per core).
         out: directory that keeps finished runs; the same sweep started again continues there.
-        executor: a Dask client, or any `concurrent.futures.Executor`, to use instead of local processes.
-        progress: True for a bar, or a function of (finished runs, all runs).
+        workers, executor, progress: as in `rankone.simulate`.
 
     >>> import rankone
     >>> result = rankone.sweep("needle:{k}x{k}", "uts", horizon=2_000, grid={"k": [2, 4, 8]}, runs=4, workers=1)

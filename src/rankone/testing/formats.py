@@ -7,12 +7,11 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import zstandard
-
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.formats.base import FORMATS, Format
 from rankone.clicks.logs.reading import read
 from rankone.clicks.logs.source import Source
+from rankone.clicks.logs.zstandard import zstd
 from rankone.errors import ConformanceError, InputError
 from rankone.testing.suite import Suite, expect, expect_refusal
 from rankone.writing import write_file
@@ -20,7 +19,7 @@ from rankone.writing import write_file
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".gz": gzip.compress,
-    ".zst": zstandard.ZstdCompressor().compress,
+    ".zst": zstd.compress,
 }
 JUNK = (b"?\n", b"\xff\xfe\xe9\n", b"a\0b\n", b"1\t2\n", b"x" * 10_000_000 + b"\n")
 _ACCOUNT = "read every row, or hand it to `collector.bad` with its line and a reason"

@@ -20,6 +20,10 @@ def analyse(
         help="A table (.csv .tsv .xlsx .parquet .jsonl, or - for standard input) with a column for each factor and "
         "counts of shown and clicked, or a row per impression; or: DATABASE EXPERIMENT.",
     ),
+    revenue: str | None = typer.Option(
+        None, help="Column of amounts: say which level brings most per visitor instead."
+    ),
+    cap: float | None = typer.Option(None, help="With --revenue: the most that a visitor counts for."),
     uneven: bool = typer.Option(False, "--uneven", help="No equal split was meant: do not test for one."),
     control: str | None = typer.Option(None, help="Combination to compare with: headline=A,image=1."),
     confidence: float = CONFIDENCE,
@@ -45,6 +49,21 @@ def analyse(
     if out is not None and out.suffix != ".html":
         raise InputError("a file that ends in .html for --out", str(out), f"try {out.with_suffix('.html')}")
     depths = {name: table.pop(name) for name in DEPTHS}
+    if revenue is not None:
+        not_used = {
+            "--control": control,
+            "--out": out,
+            "--chart": chart,
+            "--heatmap": heatmap,
+            "--slice": table["slice"],
+        }
+        if given := [name for name, value in not_used.items() if value is not None]:
+            raise InputError("--revenue alone", ", ".join(given), "leave these out")
+        if len(source) > 1:
+            raise InputError("a file", "an experiment", "run `rankone report`, or export it")
+        told: dict[str, Any] = {"factors": table["factor"] or (), "shown": table["shown"], "cap": cap}
+        show_answer(rankone.analyse_revenue(source[0], revenue, uneven=uneven, confidence=confidence, **told), **depths)
+        return
     table |= {"factors": table.pop("factor") or (), "uneven": uneven, "control": control}
     table |= {"experiment": source[1] if len(source) == 2 else None, "archive": archive, "rest": rest}
     how: dict[str, Any] = {"confidence": confidence, "simulations": simulations, "seed": seed}

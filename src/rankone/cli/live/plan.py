@@ -9,6 +9,7 @@ from rankone.cli._commands import command
 from rankone.cli._experiments import sizes_of_factors
 from rankone.cli._options import DEPTHS, whole_number, with_options
 from rankone.cli._tables import show_answer
+from rankone.errors import InputError
 
 
 @command("plan", example="--rows 4 --cols 5 --rate 0.03 --lift 0.1 --visitors-a-day 5000")
@@ -23,12 +24,19 @@ def plan(
         "Instead of --rows and --cols.",
     ),
     rate: float = typer.Option(..., help="Click rate of a pair that differs from the best in one part, such as 0.03."),
-    lift: float = typer.Option(..., help="How much more often the best pair is clicked: 0.1 is 10 % more."),
+    lift: float | None = typer.Option(None, help="How much more often the best pair is clicked: 0.1 is 10 % more."),
     visitors_a_day: float = typer.Option(None, help="Visitors per day; the answer is then in days too."),
-    goal: str = typer.Option(None, help="earn, both or decide; without it all three."),
+    goal: str | None = typer.Option(None, help="earn, both or decide; without it all three."),
     margin: float = typer.Option(0.0, help="A winner at most this much worse than the best is enough: 0.05 is 5 %."),
     error: float = typer.Option(0.05, help="How often the verdict may be wrong: 0.05 is 5 %."),
-    chart: Path = typer.Option(None, help="Draw the answer: .png, .svg, .pdf or .html."),
+    average: float | None = typer.Option(None, help="Revenue: the average order; --rate says how many order."),
+    spread: float = typer.Option(1.0, help="Revenue: standard deviation of orders, as part of their average."),
+    cap: float | None = typer.Option(
+        None, help="Revenue: the most that a visitor counts for; by default ten average orders."
+    ),
+    worse_by: float | None = typer.Option(None, help="A guardrail instead: how long until it is cleared, 0.1 is 10 %."),
+    goals: int | None = typer.Option(None, help="Revenue or a guardrail: how many goals share the error.", metavar="N"),
+    chart: Path | None = typer.Option(None, help="Draw the answer: .png, .svg, .pdf or .html."),
     **depths: bool,
 ) -> None:
     """Say how many visitors and days an experiment needs to find a winner, and how many clicks it costs."""
@@ -36,6 +44,15 @@ def plan(
     from rankone.cli._progress import progress_bar
     from rankone.simulation.plans.plan import plan as make
 
+    if average is not None or worse_by is not None:
+        from rankone.simulation.plans.plan_goal import plan_goal
+
+        if chart is not None or goal is not None or margin:
+            raise InputError("a plan of clicks for --chart, --goal and --margin", "one of a goal", "leave these out")
+        told: dict[str, Any] = {"average": average, "spread": spread, "cap": cap, "worse_by": worse_by, "goals": goals}
+        told |= {"visitors_a_day": visitors_a_day, "error": error, "factors": sizes_of_factors(factor) or None}
+        show_answer(plan_goal(rows, cols, rate, 0.0 if lift is None else lift, **told), **depths)
+        return
     if chart is not None:
         drawable(chart)
     wishes: dict[str, Any] = {"visitors_a_day": visitors_a_day, "goal": goal, "margin": margin, "error": error}

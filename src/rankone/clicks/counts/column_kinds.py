@@ -83,6 +83,9 @@ _AMOUNT = _set("""
 _RESULT = {"winner", "winning", "significant", "gewinner", "gagnant", "ganador"}
 
 
+AMOUNTS = ("numbers with fractions", "an amount")  # why a column holds no levels
+
+
 class Kind(NamedTuple):
     """What a column is (shown, clicked, time, visitor, who, other, audience or levels), and why it holds no levels.
 
@@ -112,13 +115,13 @@ def kind_of(column: pl.Series) -> Kind:
     if days_of(column) is not None or column.dtype.is_temporal() or _is(words, set(WHEN), _BESIDE_WHEN):
         return Kind("time", "it says when, not what was shown")
     if is_measure(column):
-        return Kind("other", "numbers with fractions")
+        return Kind("other", AMOUNTS[0])
     if _is(words, _WHO, NUMBER_OF) or (words and words <= NUMBER_OF and 2 * len(column) > rows):
         return Kind("who", "it says who came, not what was shown")
     if _is(words, _VISITOR, _BESIDE_VISITOR | _WHO) or (words & _WHO and _is(words, _BESIDE_VISITOR, _WHO)):
         return Kind("visitor", "it describes visitors, not what was shown")
     if words & _AMOUNT and whole_numbers(column) is not None:
-        return Kind("other", "an amount")
+        return Kind("other", AMOUNTS[1])
     if words & _RESULT and is_outcome(column):
         return Kind("other", "a result, not a variant")
     audience = any(telling <= words <= telling | {"name", "id", "title"} for telling in _AUDIENCE)

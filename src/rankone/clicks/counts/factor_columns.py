@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from rankone.clicks.counts.column_kinds import CLICKED, SHOWN, WHEN, Kind, kind_of, nearest, words_of
-from rankone.clicks.counts.column_values import days_of, is_outcome, whole_numbers
+from rankone.clicks.counts.column_kinds import AMOUNTS, CLICKED, SHOWN, WHEN, Kind, kind_of, nearest, words_of
+from rankone.clicks.counts.column_values import days_of, is_measure, is_outcome, whole_numbers
 from rankone.clicks.counts.factor_choice import choose_factors
 from rankone.errors import InputError
 from rankone.specs import did_you_mean
@@ -111,7 +111,11 @@ def _counts(
             some = ", ".join(f"'{text}'" for text in table[unread].head(3))
             do = "keep one table in the file, or name clicked='...'"
             raise InputError(f"Column '{unread}' does not hold numbers:", some, do)
+        if (amount := next((name for name, kind in kinds.items() if kind.why in AMOUNTS), None)) is not None:
+            raise InputError(f"Column '{amount}' looks like an amount:", _there(table), f"use --revenue {amount}")
         raise InputError("No column holds clicks:", _there(table), "name it: clicked='...'")
+    if is_measure(table[clicked]):
+        raise InputError(f"Column '{clicked}' looks like an amount:", _there(table), f"use --revenue {clicked}")
     if shown is None and not is_outcome(table[clicked]):
         shown = _only_counts(table, free, clicked, operator.ge)
         if shown is None:

@@ -131,9 +131,9 @@ class Source:
             if magic[:2] == _GZIP:
                 yield from self._decompressed(raw, lambda: zlib.decompressobj(wbits=31))
             elif magic == _ZSTD:
-                import zstandard
+                from rankone.clicks.logs.zstandard import zstd
 
-                yield from self._decompressed(raw, zstandard.ZstdDecompressor().decompressobj)
+                yield from self._decompressed(raw, zstd.ZstdDecompressor)
             else:
                 while data := raw.read(_BLOCK):
                     yield data
@@ -146,7 +146,7 @@ class Source:
                     member = member or new_member()
                     yield member.decompress(data)
                     data, member = (member.unused_data, None) if member.eof else (b"", member)
-        except Exception as error:  # zlib and zstandard have errors of their own, without a common base
+        except Exception as error:  # zlib and zstd have errors of their own, without a common base
             self.broken = f"the compressed data is damaged ({error})"
         else:
             if member is not None:

@@ -219,7 +219,7 @@ def _compressed(path: Path, suffix: str) -> IO[bytes]:
     if suffix == ".gz":
         return cast(IO[bytes], gzip.open(path, "wb", compresslevel=6))
     if suffix == ".zst":
-        import zstandard
+        from rankone.clicks.logs.zstandard import zstd
 
-        return cast(IO[bytes], zstandard.open(path, "wb"))
+        return cast(IO[bytes], zstd.open(path, "wb"))
     return path.open("wb")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rankone.compiling.tiers import tiered
-from rankone.evidence.amounts import log_likelihoods, present
+from rankone.evidence.amounts import error_shares, log_likelihoods, present
 from rankone.evidence.change_monitor import reversal_bar, reversed_levels, start_watch
 from rankone.evidence.levels import Evidence, resized, with_late
 from rankone.evidence.mixing import mix_evenly, mix_racing
@@ -40,7 +40,6 @@ from rankone.live.evidence.segments import Segments
 from rankone.live.evidence.standing import Claims, Race, Standing, least_proof, n_statements, standing
 from rankone.live.evidence.weighed_outcomes import MAX_LEVELS, WeighedOutcomes
 from rankone.live.factors import Allowed, Levels, margins
-from rankone.live.goals import error_shares
 from rankone.live.settings import IGNORE, RESTART, TEST_ALL, Settings
 from rankone.numerics.arrays import Floats, Ints, starts_of
 

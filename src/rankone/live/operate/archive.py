@@ -6,7 +6,7 @@ An archive takes all events up to one of a given age, whole commits, and does fo
 2. What the experiment knows at that event (counts, evidence, the policy's state, the decisions still open) becomes the
    *base* of its journal, and an event ARCHIVE names the file, its checksum and its totals: one commit, or nothing.
 3. What is in the file is taken out of the database, a little at a time. Rare events stay, and so do decisions that were
-   open at the base: they can still be told.
+   open at the base, which can still be told, and outcomes of goals, whose keys must never count twice.
 4. An archive that finds some of this left over by one that was interrupted goes on with it.
 
 From the base on everything is as before: whoever opens the experiment folds what is left of the journal onto it, bit
@@ -274,11 +274,11 @@ def sweep(database: Database, number: int) -> int:
 
 
 def _stays(kind: int, decision: int, still_open: Container[int]) -> bool:
-    return kind in MARKS or decision in still_open
+    return kind in MARKS or kind == Kind.GOAL or decision in still_open
 
 
 def kept_rows(rows: Sequence[Row], still_open: Container[int]) -> list[Row]:
-    """Return the rows that stay in the database: rare events, and decisions that are open at the base."""
+    """Return the rows that stay in the database: rare events, outcomes of goals, and decisions open at the base."""
     return [row for row in rows if _stays(row[KIND], row[DECISION], still_open)]
 
 

@@ -1,7 +1,7 @@
 """What is known of goals other than a click: each level against the baseline, and whether what leads keeps guardrails.
 
 The baseline is the control or, without one, the first level of each factor. All intervals of a goal hold together, at
-all times, with probability 1 - error of the goal (`rankone.live.goals.error_shares`): each level that is no baseline
+all times, with probability 1 - error of the goal (`rankone.evidence.amounts.error_shares`): each level but the baseline
 has its part of it. A combination's ratio to the baseline is the product of those of its levels, so a guardrail is
 violated where the product of the lower ends is beyond it and cleared where that of the upper ends is not. Both follow
 from the intervals and need no error of their own, whoever comes to lead.
@@ -9,11 +9,11 @@ from the intervals and need no error of their own, whoever comes to lead.
 
 import math
 
-from rankone.evidence.amounts import estimate, ratio_interval
+from rankone.evidence.amounts import error_shares, estimate, ratio_interval
 from rankone.live.evidence.goal_outcomes import BROUGHT, LATE, TOTAL, UNMATCHED, GoalOutcomes, window_of
 from rankone.live.factors import margins
 from rankone.live.fold.fold import Fold
-from rankone.live.goals import MORE, Goal, error_shares
+from rankone.live.goals import MORE, Goal
 from rankone.live.report.comparing import Compared
 from rankone.live.report.goal_report import CLEARED, OPEN, VIOLATED, GoalLevel, GoalReport
 from rankone.live.verdict.verdict import Verdict, verdict_of
@@ -112,17 +112,23 @@ def _holds_back(goal: Goal, status: str) -> bool:
     return goal.worse_by is not None and (status == VIOLATED or (goal.must_clear and status != CLEARED))
 
 
-def held_back(fold: Fold, state: Verdict) -> bool:
-    """Return whether a guardrail keeps what leads from being declared the winner."""
+def guardrails(fold: Fold, state: Verdict) -> dict[str, str]:
+    """Return what is known of each guardrail, by its goal."""
     goals = fold.evidence.goals
     if goals is None:
-        return False
+        return {}
     shares = error_shares(fold.settings.stopping.error, len(goals.goals))
-    return any(
-        _holds_back(goal, _status(fold, state, goals, index, shares[index]))
+    return {
+        goal.name: _status(fold, state, goals, index, shares[index])
         for index, goal in enumerate(goals.goals)
         if goal.worse_by is not None
-    )
+    }
+
+
+def held_back(fold: Fold, state: Verdict) -> bool:
+    """Return whether a guardrail keeps what leads from being declared the winner."""
+    known = guardrails(fold, state)
+    return any(_holds_back(goal, known[goal.name]) for goal in fold.settings.all_goals if goal.name in known)
 
 
 def guardrails_wait(fold: Fold) -> bool:

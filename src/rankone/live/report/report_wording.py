@@ -201,8 +201,9 @@ def uplift_text(report: Report) -> list[str]:
     if not effect:
         return []
     control = f"the control {combination_text(report.control or {})}"
+    what = next((f"'{goal.name}'" for goal in report.goals if goal.steers), "Clicks")
     return [
-        f"The leader is {control} itself." if report.best == report.control else f"Clicks against {control}: {effect}."
+        f"The leader is {control} itself." if report.best == report.control else f"{what} against {control}: {effect}."
     ]
 
 

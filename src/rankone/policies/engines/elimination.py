@@ -231,8 +231,7 @@ def _learn(state: SweepState, shown: Any, tag: int, outcome: Any) -> None:
 
 
 @withdraw.register(SweepState)
-def forget(state: Any, shown: Any, tag: int) -> None:
-    """Close a decision without an outcome."""
+def _withdraw(state: SweepState, shown: Any, tag: int) -> None:
     if tag >= 0:
         state.counters[SWEEP_OPEN] -= 1
 
@@ -243,9 +242,8 @@ def _settled(state: SweepState) -> bool:
 
 
 @relearn.register(SweepState)
-def join_nothing(state: Any, shown: Any, pulls: int, clicks: int) -> None:
-    """Take in nothing of what is known from before."""
-    # sums are comparable only between levels that met the same partners: earlier outcomes cannot join them
+def _relearn(state: SweepState, shown: Any, pulls: int, clicks: int) -> None:
+    pass  # sums are comparable only between levels that met the same partners: earlier outcomes cannot join them
 
 
 @defeats.register(SweepState)
@@ -269,15 +267,13 @@ def _syncs(state: SweepState) -> int:
 
 
 @race.register(SweepState)
-def race_of_sweeps(state: Any) -> Race:
-    """Return the stage and the levels that no other has defeated."""
+def _race(state: SweepState) -> Race:
     left = state.defeated_by == np.arange(len(state.defeated_by))
     return Race(int(state.counters[SWEEP_STAGE]), tuple(np.split(left, state.first[1:-1])))
 
 
 @view.register(SweepState)
-def view_of_levels(state: Any) -> View:
-    """Return the bounds that the next elimination will compare."""
+def _view(state: SweepState) -> View:
     levels = np.arange(len(state.pulls))
     low, high = np.array([bounds(state, level) for level in range(len(levels))]).T
     left = state.defeated_by == levels
@@ -314,8 +310,8 @@ def leading_share(state: Any, factor: int, level: int) -> float:
     return 1.0 / tied if its == best else 0.0
 
 
-def sweep_chance(state: Any, shown: Any) -> float:
-    """`chance` of a policy that sweeps."""
+@chance.register(SweepState)
+def _chance(state: SweepState, shown: Any) -> float:
     how, result = state.counters[SWEEP_HOW], 1.0
     for factor in range(len(state.sizes)):
         level = state.first[factor] + shown[factor]
@@ -326,6 +322,3 @@ def sweep_chance(state: Any, shown: Any) -> float:
         elif result > 0.0:
             result *= partner_share(state, factor, level)
     return result
-
-
-chance.register(SweepState)(sweep_chance)

@@ -14,7 +14,7 @@ from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import View, decide, learn, relearn, view
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
-from rankone.policies.combination_policy import CombinationPolicy, check_kept, posterior_view
+from rankone.policies.combination_policy import CombinationPolicy, posterior_view
 from rankone.policies.engines.combinations import (
     cross_size,
     learn_combination,
@@ -49,10 +49,10 @@ class ForgettingState(NamedTuple):
 class ForgettingPolicy(CombinationPolicy):
     """Base of the policies: says its class of state; has the parameter `gamma`, a discount, or `window`."""
 
+    keeps_each = True
     state_class: ClassVar[type[ForgettingState]]
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> ForgettingState:
-        check_kept(sizes, self.name)
         gamma, window = getattr(self, "gamma", 1.0), getattr(self, "window", 0)
         counts, led = np.zeros((2, math.prod(sizes.tolist()))), np.zeros(math.prod(sizes.tolist()), np.int64)
         scale, ring = np.array([1.0, gamma]), np.zeros((window, 2), np.int64)

@@ -34,7 +34,7 @@ over all indices, which itself is faster than the bandit libraries measured besi
 * The bars are raised by `ABOVE`, far more than rounding can do, so that near-ties are always settled by true indices.
 
 A policy's state is a class derived from `IndexState` for which these four are registered; the index of KL-UCB, which
-lists use too, is here (`kl_level`, `kl_index`, `kl_slope`):
+lists use too, is here (`goes_by_kl`):
 
 ::
 
@@ -52,7 +52,7 @@ import numpy as np
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.compiling.dispatch import dispatched
 from rankone.kernels.policy import View, chances, decide, learn, prepare, relearn, view
-from rankone.numerics.kl import kl_upper
+from rankone.numerics.kl import bernoulli_kl, kl_upper
 from rankone.policies.combination_policy import combination_view
 from rankone.policies.engines.combinations import (
     add_chance,
@@ -125,20 +125,32 @@ def level_needed(state: Any, pulls: int, clicks: int, index: float) -> float:
     raise NotImplementedError
 
 
-def kl_level(state: Any, asked: int) -> float:
-    """Return log t + c log log t, c the constant of the state; log log t counts as 0 while log t < 1."""
+def goes_by_kl(state_class: type) -> None:
+    """Register the index of KL-UCB, ``max{q : pulls * d(mean, q) <= log t + c log log t}``, c the state's constant."""
+    exploration_level.register(state_class)(_kl_level)
+    index_at.register(state_class)(_kl_index)
+    index_slope.register(state_class)(_kl_slope)
+    level_needed.register(state_class)(_kl_level_needed)
+
+
+def _kl_level(state: Any, asked: int) -> float:
     level = math.log(asked) if asked > 1 else 0.0
     return level + state.levels[CONSTANT] * math.log(level) if level > 1.0 else level
 
 
-def kl_index(state: Any, pulls: int, clicks: int, level: float) -> float:
-    """Return ``max{q : pulls * d(mean, q) <= level}``."""
+def _kl_index(state: Any, pulls: int, clicks: int, level: float) -> float:
     return kl_upper(clicks / pulls, level / pulls)
 
 
-def kl_slope(state: Any, pulls: int, clicks: int, level: float, index: float) -> float:
-    """Return its derivative by the level: one over that of pulls * d(mean, index) by index."""
+def _kl_slope(state: Any, pulls: int, clicks: int, level: float, index: float) -> float:
     return index * (1.0 - index) / (pulls * index - clicks) if index < 1.0 else 0.0
+
+
+def _kl_level_needed(state: Any, pulls: int, clicks: int, index: float) -> float:
+    if index >= 1.0:  # also for a pair always clicked: its index is 1, which is not beyond
+        return math.inf
+    mean = clicks / pulls
+    return pulls * bernoulli_kl(mean, index) if mean < index else 0.0
 
 
 @noalloc

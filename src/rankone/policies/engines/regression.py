@@ -308,6 +308,22 @@ def add_widths(state: Any, belief: int, context: Any, radius: float, most: float
 
 
 @noalloc
+def score_by_bounds(state: Any, belief: int, context: Any, radius: float, most: float) -> None:
+    """Fill in upper bounds by a linear belief: `radius` standard deviations above the mean, cut at `most`."""
+    find_mean(state, belief)
+    score_items(state, context, state.mean[belief])
+    add_widths(state, belief, context, radius, most)
+
+
+@noalloc
+def show_drawn(state: Any, context: Any, scale: float, rng: Any, shown: Any) -> int:
+    """Show the best items by weights drawn with `scale` times the standard deviations; return the tag."""
+    draw_weights(state, 0, scale, rng)
+    score_items(state, context, state.work[0])
+    return show_best(state, context, rng, shown)
+
+
+@noalloc
 def show_best(state: Any, context: Any, rng: Any, shown: Any) -> int:
     """Show the items with the largest scores, ties broken at random; keep their features; return the tag."""
     of_items, counters = state.of_items, state.counters

@@ -16,7 +16,7 @@ from rankone.compiling.dispatch import dispatched
 from rankone.errors import InputError
 from rankone.kernels.policy import View, decide, learn, relearn, view
 from rankone.numerics.arrays import Floats, Ints
-from rankone.policies.combination_policy import check_kept, combination_view
+from rankone.policies.combination_policy import combination_view
 from rankone.policies.engines.combinations import learn_combination, may_show, number_of, record_outcome, write_levels
 from rankone.specs import whole_number
 
@@ -48,7 +48,6 @@ def start_restarting(
     *constants: float,
 ) -> State:
     """Return the state before the first decision, with room for what is watched of each pair."""
-    check_kept(sizes, name)
     n = math.prod(sizes.tolist())
     if n * math.prod(watched) > 100_000_000:
         got = f"{n:,} combinations"

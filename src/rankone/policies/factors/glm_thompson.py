@@ -151,6 +151,18 @@ def level_worth(state: GLMState, levels: Any, factor: int, level: int) -> float:
 
 
 @noalloc
+def go_on(state: Any, tried: Any) -> bool:
+    """Turn a combination of the factors that rules name into the next one, like an odometer; False after the last."""
+    for factor in range(len(state.sizes)):
+        if state.named[factor]:
+            tried[factor] += 1
+            if tried[factor] < state.sizes[factor]:
+                return True
+            tried[factor] = 0
+    return False
+
+
+@noalloc
 def find_best_levels(state: Any, levels: Any) -> None:
     """Fill in the level with the largest weight of each factor; where that is forbidden, the best that is not."""
     for factor in range(len(state.sizes)):
@@ -163,7 +175,7 @@ def find_best_levels(state: Any, levels: Any) -> None:
     tried, largest, more = state.best[1], -math.inf, True
     for factor in range(len(state.sizes)):
         tried[factor] = 0 if state.named[factor] else levels[factor]
-    while more:  # all combinations of the factors that rules name, counted like an odometer
+    while more:
         worth = 0.0
         for factor in range(len(state.sizes)):
             worth += state.drawn[state.first[factor] + tried[factor]]
@@ -171,12 +183,7 @@ def find_best_levels(state: Any, levels: Any) -> None:
             largest = worth
             for factor in range(len(state.sizes)):
                 levels[factor] = tried[factor]
-        more = False
-        for factor in range(len(state.sizes)):
-            if state.named[factor] and not more:
-                tried[factor] += 1
-                more = tried[factor] < state.sizes[factor]
-                tried[factor] *= more
+        more = go_on(state, tried)
 
 
 @noalloc

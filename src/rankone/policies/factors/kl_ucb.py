@@ -8,23 +8,13 @@ log t < 1. Ties go to the pair chosen longest ago, and among pairs never chosen 
 them.
 """
 
-import math
 from dataclasses import dataclass
 
 from rankone.numerics.arrays import Ints
-from rankone.numerics.kl import bernoulli_kl
 from rankone.policies.base import AtLeast0
-from rankone.policies.combination_policy import CombinationPolicy, check_kept
+from rankone.policies.combination_policy import CombinationPolicy
 from rankone.policies.engines.index_groups import IndexState, start_race
-from rankone.policies.engines.index_race import (
-    exploration_level,
-    index_at,
-    index_slope,
-    kl_index,
-    kl_level,
-    kl_slope,
-    level_needed,
-)
+from rankone.policies.engines.index_race import goes_by_kl
 
 
 class KLUCBState(IndexState):
@@ -44,21 +34,11 @@ class KLUCB(CombinationPolicy):
 
     name = "kl-ucb"
     use_when = "pairs that need not be rank-1, with a guarantee; outcomes at once"
+    keeps_each = True
     c: AtLeast0 = 0.0
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> KLUCBState:
-        check_kept(sizes, self.name)
         return start_race(KLUCBState, sizes, forbidden, self.c)
 
 
-exploration_level.register(KLUCBState)(kl_level)
-index_at.register(KLUCBState)(kl_index)
-index_slope.register(KLUCBState)(kl_slope)
-
-
-@level_needed.register(KLUCBState)
-def _level_needed(state: KLUCBState, pulls: int, clicks: int, index: float) -> float:
-    if index >= 1.0:  # also for a pair always clicked: its index is 1, which is not beyond
-        return math.inf
-    mean = clicks / pulls
-    return pulls * bernoulli_kl(mean, index) if mean < index else 0.0
+goes_by_kl(KLUCBState)

@@ -28,7 +28,7 @@ from rankone.numerics.betas.beta_maximum import (
     start_beta_groups,
 )
 from rankone.numerics.structures.hash_tables import NOBODY
-from rankone.policies.combination_policy import CombinationPolicy, check_kept, posterior_view
+from rankone.policies.combination_policy import CombinationPolicy, posterior_view
 from rankone.policies.engines.combinations import (
     clear_chances,
     learns_combinations,
@@ -56,9 +56,9 @@ class Thompson(CombinationPolicy):
 
     name = "thompson"
     use_when = "pairs that need not be rank-1; any horizon, late outcomes"
+    keeps_each = True
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> ThompsonState:
-        check_kept(sizes, self.name)
         pulls, clicks = np.zeros((2, math.prod(sizes.tolist())), np.int64)
         members = 1 if len(forbidden) else len(pulls)  # where something is forbidden there is no crowd: all draw
         counters = np.array([len(pulls) - 1, int(len(forbidden) > 0)])

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from rankone.numerics.arrays import Ints
-from rankone.policies.combination_policy import CombinationPolicy, check_kept
+from rankone.policies.combination_policy import CombinationPolicy
 from rankone.policies.engines.index_groups import IndexState, start_race
 from rankone.policies.engines.index_race import exploration_level, index_at, index_slope, level_needed
 
@@ -30,9 +30,9 @@ class UCB1(CombinationPolicy):
 
     name = "ucb1"
     use_when = "a baseline to compare with"
+    keeps_each = True
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> UCB1State:
-        check_kept(sizes, self.name)
         return start_race(UCB1State, sizes, forbidden)
 
 

@@ -15,7 +15,7 @@ not counted; a list that will never have an outcome is shown again.
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from rankone.errors import InputError
 from rankone.kernels.policy import FILLER, decide, learn, settled, withdraw
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.kl import kl_lower, kl_upper
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy, needed_horizon
 
 _MOST_POSITIONS = 62  # the tag of a list has a bit for each position that counts
@@ -34,16 +35,16 @@ FIRST, LENGTH, STAGE, BLOCK_SIZE, MISSING = range(5)
 class BatchRankState(NamedTuple):
     """The batches, and what was counted in the present stage of each."""
 
-    batch: Ints  # (L,) number of the item's batch; -1: it has left
-    asked: Ints  # (L,) counted displays in this stage, and how many of them have an outcome
-    seen: Ints  # (L,)
-    clicks: Ints  # (L,)
-    batches: Ints  # (5, K) first position, positions, stage, items, outcomes missing in this stage
-    counters: Ints  # (1,) batches
-    keys: Floats  # (L,) scratch space
-    high: Floats  # (L,) scratch space
-    ranked: Ints  # (L,) scratch space
-    constants: Floats  # (2,) level of the bounds; log T
+    batch: Annotated[Ints, "L"]  # number of the item's batch; -1: it has left
+    asked: Annotated[Ints, "L"]  # counted displays in this stage, and how many of them have an outcome
+    seen: Annotated[Ints, "L"]
+    clicks: Annotated[Ints, "L"]
+    batches: Annotated[Ints, "5, K"]  # first position, positions, stage, items, outcomes missing in this stage
+    counters: Annotated[Ints, "1"]  # batches
+    keys: Annotated[Floats, "L"]  # scratch space
+    high: Annotated[Floats, "L"]  # scratch space
+    ranked: Annotated[Ints, "L"]  # scratch space
+    constants: Annotated[Floats, "2"]  # level of the bounds; log T
 
 
 @dataclass(frozen=True)
@@ -69,18 +70,9 @@ class BatchRank(ListPolicy):
         batches = np.zeros((5, n_positions), np.int64)
         batches[LENGTH, 0], batches[BLOCK_SIZE, 0] = n_positions, n_items
         batches[MISSING, 0] = n_items * _length(0, log_horizon)
-        return BatchRankState(
-            batch=np.zeros(n_items, np.int64),
-            asked=np.zeros(n_items, np.int64),
-            seen=np.zeros(n_items, np.int64),
-            clicks=np.zeros(n_items, np.int64),
-            batches=batches,
-            counters=np.ones(1, np.int64),
-            keys=np.zeros(n_items),
-            high=np.zeros(n_items),
-            ranked=np.zeros(n_items, np.int64),
-            constants=np.array([log_horizon + 3.0 * math.log(max(1.0, log_horizon)), log_horizon]),
-        )
+        confidence = log_horizon + 3.0 * math.log(max(1.0, log_horizon))
+        constants = [confidence, log_horizon]
+        return start_state(BatchRankState, L=n_items, K=n_positions, batches=batches, counters=1, constants=constants)
 
 
 def _length(stage: int, log_horizon: float) -> int:

@@ -1,7 +1,7 @@
 """A yardstick: an oracle that always shows one given list, normally the best one."""
 
-import dataclasses
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class BestListState(NamedTuple):
     items: Ints  # (K,)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class BestList(ListPolicy):
     """Always shows the same items; a study fills in the best list of its problem.
 
@@ -32,10 +32,7 @@ class BestList(ListPolicy):
     items: Wholes | None = None
     name = "best-list"
     use_when = "a yardstick: no regret at all"
-
-    def for_problem(self, *best: int) -> Self:
-        """Fill in the list where none is given."""
-        return dataclasses.replace(self, items=tuple(best)) if self.items is None else self
+    told_best = "items"
 
     def _begin(self, n_items: int, n_positions: int) -> BestListState:
         if self.items is None or len(self.items) != n_positions:

@@ -11,19 +11,20 @@ import numpy as np
 
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.layout import UNTIL, Until, draw_items, draw_ties, looked_at, rank_largest
+from rankone.policies.engines.lists.layout import UNTIL, Until, count_looks, draw_items, draw_ties, rank_largest
 
 
 class GreedyListState(NamedTuple):
     """Looks and clicks of every item."""
 
-    pulls: Ints  # (L,)
-    clicks: Ints  # (L,)
-    items: Ints  # (L,) in some order
-    scores: Floats  # (2, L) scratch space: click rates and ties
-    until: Ints  # (1,)
-    epsilon: Floats  # (1,)
+    pulls: Annotated[Ints, "L"]
+    clicks: Annotated[Ints, "L"]
+    items: Annotated[Ints, "L"]  # in some order
+    scores: Annotated[Floats, "2, L"]  # scratch space: click rates and ties
+    until: Annotated[Ints, "1"]
+    epsilon: Annotated[Floats, "1"]
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,8 @@ class EpsilonGreedyList(ListPolicy):
     until: Until = "all"
 
     def _begin(self, n_items: int, n_positions: int) -> GreedyListState:
-        pulls, clicks = np.zeros((2, n_items), np.int64)
-        until, epsilon = np.array([UNTIL[self.until]]), np.array([self.epsilon])
-        return GreedyListState(pulls, clicks, np.arange(n_items), np.zeros((2, n_items)), until, epsilon)
+        items, until = np.arange(n_items), UNTIL[self.until]
+        return start_state(GreedyListState, L=n_items, items=items, until=until, epsilon=self.epsilon)
 
 
 @decide.register(GreedyListState)
@@ -63,6 +63,4 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
 
 @learn.register(GreedyListState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for position in range(looked_at(outcome, state.until[0])):
-        state.pulls[shown[position]] += 1
-        state.clicks[shown[position]] += outcome[position]
+    count_looks(state, shown, outcome, state.until[0])

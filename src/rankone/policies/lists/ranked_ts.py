@@ -8,23 +8,22 @@ positions.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Annotated, Any, NamedTuple
 
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Ints
 from rankone.numerics.betas.beta import draw_beta
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
 
 
 class RankedTSState(NamedTuple):
     """Displays and clicks of every item at every position."""
 
-    pulls: Ints  # (K, L)
-    clicks: Ints  # (K, L)
-    used: Ints  # (L,) the last list that shows the item
-    counters: Ints  # (1,) lists so far
+    pulls: Annotated[Ints, "K, L"]
+    clicks: Annotated[Ints, "K, L"]
+    used: Annotated[Ints, "L"]  # the last list that shows the item
+    counters: Annotated[Ints, "1"]  # lists so far
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,7 @@ class RankedTS(ListPolicy):
     use_when = "few items and any click model; slow to learn"
 
     def _begin(self, n_items: int, n_positions: int) -> RankedTSState:
-        pulls, clicks = np.zeros((2, n_positions, n_items), np.int64)
-        return RankedTSState(pulls, clicks, np.zeros(n_items, np.int64), np.zeros(1, np.int64))
+        return start_state(RankedTSState, L=n_items, K=n_positions)
 
 
 @decide.register(RankedTSState)

@@ -6,8 +6,8 @@ pair of neighbours is swapped in a list, each with a probability that is set bef
 list is known, and so is what swaps cost (`rankone.clicks.swap_plan`).
 """
 
-import dataclasses
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class SwapNeighboursState(NamedTuple):
     until: Floats  # (K - 1,) probability that one of the first pairs is swapped, this one included
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class SwapNeighbours(ListPolicy):
     """Shows one list and swaps one pair of neighbours with a known probability; learns nothing.
 
@@ -42,12 +42,9 @@ class SwapNeighbours(ListPolicy):
 
     name = "swap-neighbours"
     use_when = "learning how positions are looked at, at a known cost, around a list that stays"
+    told_best = "items"
     items: Wholes | None = None
     rates: Numbers | None = None
-
-    def for_problem(self, *best: int) -> Self:
-        """Go around the best list of a study's problem, where none is given."""
-        return dataclasses.replace(self, items=tuple(best)) if self.items is None else self
 
     def _begin(self, n_items: int, n_positions: int) -> SwapNeighboursState:
         items = tuple(range(n_positions)) if self.items is None else self.items

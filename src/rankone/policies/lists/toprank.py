@@ -15,7 +15,7 @@ shown, because else the order of that list was not random between them.
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ import numpy.typing as npt
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn, settled
 from rankone.numerics.arrays import Floats, Ints, Mask
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy, needed_horizon
 
 C = 4.0 * math.sqrt(2.0 / math.pi) / math.erf(math.sqrt(2.0))
@@ -33,15 +34,17 @@ CHANGES, N_BLOCKS, SETTLED = range(3)
 class TopRankState(NamedTuple):
     """Who has beaten whom how often, and the blocks."""
 
-    wins: npt.NDArray[np.int32]  # (L, L) lists on which the one was clicked and the other, of the same block, was not
-    beats: Mask  # (L, L)
-    block: Ints  # (L,) number of the item's block
-    since: Ints  # (L,) change at which the items of its block came together; by the block's number
-    order: Ints  # (L,) the items, block after block
-    ends: Ints  # (L,) where in `order` each block ends
-    scratch: Ints  # (3, L)
-    counters: Ints  # (3,) changes of the blocks; how many blocks; is the list fixed for ever
-    log_level: Floats  # (1,) log(c / delta)
+    wins: Annotated[
+        npt.NDArray[np.int32], "L, L"
+    ]  # lists on which the one was clicked and the other, of the same block, was not
+    beats: Annotated[Mask, "L, L"]
+    block: Annotated[Ints, "L"]  # number of the item's block
+    since: Annotated[Ints, "L"]  # change at which the items of its block came together; by the block's number
+    order: Annotated[Ints, "L"]  # the items, block after block
+    ends: Annotated[Ints, "L"]  # where in `order` each block ends
+    scratch: Annotated[Ints, "3, L"]
+    counters: Annotated[Ints, "3"]  # changes of the blocks; how many blocks; is the list fixed for ever
+    log_level: Annotated[Floats, "1"]  # log(c / delta)
 
 
 @dataclass(frozen=True)
@@ -60,19 +63,13 @@ class TopRank(ListPolicy):
     horizon: int | None = None
 
     def _begin(self, n_items: int, n_positions: int) -> TopRankState:
-        level = math.log(C * needed_horizon(self, self.horizon))
-        ends = np.zeros(n_items, np.int64)
-        ends[0] = n_items
-        return TopRankState(
-            wins=np.zeros((n_items, n_items), np.int32),
-            beats=np.zeros((n_items, n_items), np.bool_),
-            block=np.zeros(n_items, np.int64),
-            since=np.zeros(n_items, np.int64),
+        return start_state(
+            TopRankState,
+            L=n_items,
             order=np.arange(n_items),
-            ends=ends,
-            scratch=np.zeros((3, n_items), np.int64),
-            counters=np.array([0, 1, int(n_items == 1)]),
-            log_level=np.array([level]),
+            ends=[n_items] + [0] * (n_items - 1),
+            counters=[0, 1, n_items == 1],
+            log_level=math.log(C * needed_horizon(self, self.horizon)),
         )
 
 
@@ -146,27 +143,31 @@ def _divide(state: Any, n_positions: int) -> None:
             state.counters[SETTLED] = 0
 
 
+@noalloc
+def _count_click(state: Any, shown: Any, outcome: Any, item: int) -> bool:
+    """Count a click for an item against those of its block that were not clicked; return whether it beats another."""
+    block, order, news = state.block[item], state.order, False
+    first, end = state.ends[block - 1] if block > 0 else 0, state.ends[block]
+    for at in range(first, end):
+        state.wins[item, order[at]] += 1
+    for above in range(len(shown)):  # not where both were clicked
+        if outcome[above] and state.block[shown[above]] == block:
+            state.wins[item, shown[above]] -= 1
+    for at in range(first, end):
+        won, lost = state.wins[item, order[at]], state.wins[order[at], item]
+        lead, met = won - lost, won + lost
+        if lead > 0 and lead * lead >= 2.0 * met * (state.log_level[0] + 0.5 * math.log(met)):
+            state.beats[item, order[at]] = news = True
+    return news
+
+
 @learn.register(TopRankState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     news = False
     for position in range(len(shown)):
         item = shown[position]
-        block = state.block[item]
-        if outcome[position] == 0 or tag < state.since[block]:
-            continue
-        for at in range(state.ends[block - 1] if block > 0 else 0, state.ends[block]):
-            state.wins[item, state.order[at]] += 1
-        for above in range(len(shown)):  # not where both were clicked
-            if outcome[above] and state.block[shown[above]] == block:
-                state.wins[item, shown[above]] -= 1
-        for at in range(state.ends[block - 1] if block > 0 else 0, state.ends[block]):
-            other = state.order[at]
-            lead, met = (
-                state.wins[item, other] - state.wins[other, item],
-                state.wins[item, other] + state.wins[other, item],
-            )
-            if lead > 0 and lead * lead >= 2.0 * met * (state.log_level[0] + 0.5 * math.log(met)):
-                state.beats[item, other] = news = True
+        if outcome[position] and tag >= state.since[state.block[item]]:
+            news |= _count_click(state, shown, outcome, item)
     if news:
         _divide(state, len(shown))
 

@@ -19,7 +19,7 @@ nothing. How often each partition has led is kept in a table of 4,096 places; on
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints, Mask
 from rankone.numerics.kl import kl_upper
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
 
 _REMEMBERED = 256  # leaders
@@ -44,17 +45,23 @@ _LEADER = 0
 class UniRankState(NamedTuple):
     """Who was clicked rather than whom, and the partitions that have led."""
 
-    wins: npt.NDArray[np.int32]  # (L, L) lists on which the one was clicked and the other, of the same subset, was not
-    beaten: Ints  # (L,) how many others each item beats: s > 0
-    subset: npt.NDArray[np.int32]  # (256, L) number of each item's subset, in the last leaders
-    order: Ints  # (L,) the items, subset after subset
-    ends: Ints  # (L,) where in `order` each subset ends
-    played: Ints  # (L,) scratch space: the items in the order that is played
-    clicked: Mask  # (L,) scratch space: the items that were clicked
-    known: Floats  # (8, 8) scratch space: the optimistic s of small counts
-    met: npt.NDArray[np.uint64]  # (L,) counts of an item against the subset above its own, a bit each; 0: to be found
-    led: Ints  # (2, 4096) a mark of each partition, and how often it has led
-    counters: Ints  # (5,) leaders so far; subsets, and without the last; is it to be found again; where it is counted
+    wins: Annotated[
+        npt.NDArray[np.int32], "L, L"
+    ]  # lists on which the one was clicked and the other, of the same subset, was not
+    beaten: Annotated[Ints, "L"]  # how many others each item beats: s > 0
+    subset: Annotated[npt.NDArray[np.int32], "256, L"]  # number of each item's subset, in the last leaders
+    order: Annotated[Ints, "L"]  # the items, subset after subset
+    ends: Annotated[Ints, "L"]  # where in `order` each subset ends
+    played: Annotated[Ints, "L"]  # scratch space: the items in the order that is played
+    clicked: Annotated[Mask, "L"]  # scratch space: the items that were clicked
+    known: Annotated[Floats, "8, 8"]  # scratch space: the optimistic s of small counts
+    met: Annotated[
+        npt.NDArray[np.uint64], "L"
+    ]  # counts of an item against the subset above its own, a bit each; 0: to be found
+    led: Annotated[Ints, "2, 4096"]  # a mark of each partition, and how often it has led
+    counters: Annotated[
+        Ints, "5"
+    ]  # leaders so far; subsets, and without the last; is it to be found again; where it is counted
 
 
 @dataclass(frozen=True)
@@ -69,19 +76,8 @@ class UniRank(ListPolicy):
     use_when = "an unknown click model and no horizon; the top position is the best"
 
     def _begin(self, n_items: int, n_positions: int) -> UniRankState:
-        return UniRankState(
-            wins=np.zeros((n_items, n_items), np.int32),
-            beaten=np.zeros(n_items, np.int64),
-            subset=np.zeros((_REMEMBERED, n_items), np.int32),
-            order=np.arange(n_items),
-            ends=np.zeros(n_items, np.int64),
-            played=np.arange(n_items),
-            clicked=np.zeros(n_items, np.bool_),
-            known=np.zeros((_SMALL, _SMALL)),
-            met=np.zeros(n_items, np.uint64),
-            led=np.zeros((2, _COUNTED), np.int64),
-            counters=np.array([0, 0, 0, 1, 0]),
-        )
+        order = np.arange(n_items)
+        return start_state(UniRankState, L=n_items, order=order, played=order, counters=[0, 0, 0, 1, 0])
 
 
 @noalloc

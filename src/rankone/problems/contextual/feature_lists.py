@@ -160,19 +160,32 @@ def _world(features: Floats, attraction: Floats, weights: Floats, reading: str, 
     return world
 
 
-def _told(reading: str, n_features: int, n_positions: int) -> dict[str, Any]:
-    """Return what a policy may be told: how many features there are, and what it is told of lists without features."""
-    known = {"dcm": "termination", "pbm": "examination"}.get(reading)
-    seen = {known: tuple(_seen(reading, n_positions).tolist())} if known else {}
-    return {"features": n_features} | seen
+class _ReadLists(Problem):
+    """What both kinds share: how lists are read, and what a policy may be told of it."""
+
+    features_seen: int  # how many features an item has
+    reading: str
+    n_items: int
+    n_positions: int
+
+    @property
+    def n_context(self) -> int:  # type: ignore[override]
+        """The numbers that a policy sees: the features of all items."""
+        return self.features_seen * self.n_items
+
+    def known(self) -> dict[str, Any]:
+        """Return how many features an item has, and what a policy may be told of lists without features."""
+        name = {"dcm": "termination", "pbm": "examination"}.get(self.reading)
+        seen = {name: tuple(_seen(self.reading, self.n_positions).tolist())} if name else {}
+        return {"features": self.features_seen} | seen
+
+    def earned(self, clicks: Ints) -> Floats:
+        """Return what these lists earned, on average."""
+        share = _LEAVE if self.reading == "dcm" else 1.0
+        return share * clicks.sum(axis=1)
 
 
-def _satisfied(reading: str, clicks: Ints) -> Floats:
-    share = _LEAVE if reading == "dcm" else 1.0
-    return share * clicks.sum(axis=1)
-
-
-class FixedFeatures(ListProblem):
+class FixedFeatures(_ReadLists, ListProblem):
     """Lists of items with features that never change.
 
     Args:
@@ -205,12 +218,8 @@ class FixedFeatures(ListProblem):
         if self.features.ndim != 2 or len(self.features) != n_items or not np.isfinite(self.features).all():
             got = " x ".join(map(str, self.features.shape))
             raise InputError(f"features of {n_items} items, one row of numbers each", got, "give each item its row")
+        self.features_seen = self.features.shape[1]
         super().__init__(attraction, positions, item_names, name)
-
-    @property
-    def n_context(self) -> int:  # type: ignore[override]
-        """The numbers that a policy sees: the features of all items."""
-        return self.features.size
 
     @property
     def weights(self) -> Floats:
@@ -222,18 +231,10 @@ class FixedFeatures(ListProblem):
         features = np.ascontiguousarray(self.features.T)
         return _world(features, self.attraction.copy(), np.zeros(0), self.reading, "linear", self.n_positions)
 
-    def known(self) -> dict[str, Any]:
-        """Return how many features an item has, and what the reading says of positions."""
-        return _told(self.reading, self.features.shape[1], self.n_positions)
-
     def value(self, shown: Sequence[int]) -> float:
         """Return what a list earns on average: its clicks (``pbm``), or visitors who leave satisfied."""
         rates = self.weights * self.attraction[list(shown)]
         return float(rates.sum() if self.reading == "pbm" else 1.0 - np.prod(1.0 - rates))
-
-    def earned(self, clicks: Ints) -> Floats:
-        """Return what these lists earned, on average."""
-        return _satisfied(self.reading, clicks)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that the class turns back into the same problem."""
@@ -241,7 +242,7 @@ class FixedFeatures(ListProblem):
         return super().to_dict() | own
 
 
-class FreshFeatures(Problem):
+class FreshFeatures(_ReadLists):
     """Lists of items that are drawn for each list: features uniform on the unit sphere, and a 1 behind them.
 
     Args:
@@ -272,7 +273,7 @@ class FreshFeatures(Problem):
         self.weights = np.array(weights, np.float64)
         if self.weights.ndim != 1 or len(self.weights) < 2 or not np.isfinite(self.weights).all():
             raise InputError("weights of at least two features", weights, "give numbers, the intercept last")
-        self.n_items = whole_number("items", items)
+        self.n_items, self.features_seen = whole_number("items", items), len(self.weights)
         self.n_positions = check_positions(positions, self.n_items)
         self.link, self.reading = one_of("link", link, LINKS), one_of("reading", reading, READING)
         self.name = checked_name(name, lambda: f"{self.kind}:{self.n_items}x{self.n_positions}:{self.digest[:6]}")
@@ -282,23 +283,10 @@ class FreshFeatures(Problem):
         """Items and positions."""
         return self.n_items, self.n_positions
 
-    @property
-    def n_context(self) -> int:  # type: ignore[override]
-        """The numbers that a policy sees: the features of all items."""
-        return len(self.weights) * self.n_items
-
     def start(self) -> FeatureWorld:
         """Return the world before the first items are drawn."""
         features, rates = np.zeros((len(self.weights), self.n_items)), np.zeros(self.n_items)
         return _world(features, rates, self.weights.copy(), self.reading, self.link, self.n_positions)
-
-    def known(self) -> dict[str, Any]:
-        """Return how many features an item has, and what the reading says of positions."""
-        return _told(self.reading, len(self.weights), self.n_positions)
-
-    def earned(self, clicks: Ints) -> Floats:
-        """Return what these lists earned, on average."""
-        return _satisfied(self.reading, clicks)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that the class turns back into the same problem."""

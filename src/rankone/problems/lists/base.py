@@ -101,6 +101,20 @@ class ListProblem(Problem):
         return f"<{type(self).__name__} {self.name}: {sizes}, best {self.best_value:.4g}>"
 
 
+class WeightedPositions(ListProblem):
+    """Base of the worlds that have a probability for each position, `parameter`, which policies may be told."""
+
+    @property
+    def weights(self) -> Floats:
+        """``(n_positions,)`` the `parameter`: the best item belongs where it is largest."""
+        result: Floats = getattr(self, self.parameter)
+        return result
+
+    def known(self) -> dict[str, tuple[float, ...]]:
+        """Return the `parameter`, for the policies that have to be told it."""
+        return {self.parameter: tuple(self.weights.tolist())}
+
+
 class AlikePositions(ListProblem):
     """Base of the worlds whose positions have nothing of their own: how many there are is all there is to say."""
 

@@ -15,10 +15,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from rankone.compiling.compiled import inlined
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
 from rankone.numerics.arrays import Floats, Ints
-from rankone.problems.lists.base import AlikePositions, ListProblem, divergence_sum, low_rates, two_levels
+from rankone.problems.lists.base import AlikePositions, WeightedPositions, divergence_sum, low_rates, two_levels
 from rankone.problems.lists.cascade import missed_at_random
 from rankone.problems.product_input import Given, Names, probabilities
 from rankone.problems.registry import family
@@ -33,17 +34,23 @@ class DCMWorld(NamedTuple):
     best: Floats  # (1,) probability that a visitor of the best list leaves satisfied
 
 
-@respond.register(DCMWorld)
-def _respond(world: DCMWorld, shown: Any, outcome: Any, rng: Any) -> bool:
+@inlined
+def _read(attraction: Any, leaving: Any, by_item: bool, shown: Any, outcome: Any, rng: Any) -> bool:
+    """Let a visitor read a list, and leave after a click with the probability of the item, or of the position."""
     for position in range(len(outcome)):
         outcome[position] = 0
     for position in range(len(shown)):
-        rate, leaves = world.attraction[shown[position]], world.termination[position]
+        rate, leaves = attraction[shown[position]], leaving[shown[position] if by_item else position]
         if rng.random() < rate:
             outcome[position] = 1
             if rng.random() < leaves:
                 break
     return True
+
+
+@respond.register(DCMWorld)
+def _respond(world: DCMWorld, shown: Any, outcome: Any, rng: Any) -> bool:
+    return _read(world.attraction, world.termination, False, shown, outcome, rng)
 
 
 @loss.register(DCMWorld)
@@ -54,7 +61,7 @@ def _loss(world: DCMWorld, shown: Any) -> float:
     return world.best[0] - (1.0 - unsatisfied)
 
 
-class DCM(ListProblem):
+class DCM(WeightedPositions):
     """A list is read from the top; who clicks at a position leaves satisfied with a probability of that position.
 
     Args:
@@ -72,28 +79,14 @@ class DCM(ListProblem):
     parameter: ClassVar[str] = "termination"
 
     def __init__(
-        self,
-        attraction: Given,
-        termination: Given,
-        *,
-        item_names: Sequence[str] | None = None,
-        name: str | None = None,
+        self, attraction: Given, termination: Given, *, item_names: Names = None, name: str | None = None
     ) -> None:
         self.termination = probabilities(termination, "termination", above_zero=True)
         super().__init__(attraction, len(self.termination), item_names, name)
 
-    @property
-    def weights(self) -> Floats:
-        """``(n_positions,)`` the termination: the best item belongs where most leave satisfied."""
-        return self.termination
-
     def start(self) -> DCMWorld:
         """Return the world before the first decision."""
         return DCMWorld(self.attraction, self.termination, np.array([self.best_value]))
-
-    def known(self) -> dict[str, tuple[float, ...]]:
-        """Return the termination, for the policies that go by its order."""
-        return {"termination": tuple(self.termination.tolist())}
 
     def value(self, shown: Sequence[int]) -> float:
         """Return the probability that a visitor of a list leaves satisfied."""
@@ -126,15 +119,7 @@ class SDBNWorld(NamedTuple):
 
 @respond.register(SDBNWorld)
 def _respond_by_item(world: SDBNWorld, shown: Any, outcome: Any, rng: Any) -> bool:
-    for position in range(len(outcome)):
-        outcome[position] = 0
-    for position in range(len(shown)):
-        rate, leaves = world.attraction[shown[position]], world.satisfaction[shown[position]]
-        if rng.random() < rate:
-            outcome[position] = 1
-            if rng.random() < leaves:
-                break
-    return True
+    return _read(world.attraction, world.satisfaction, True, shown, outcome, rng)
 
 
 @loss.register(SDBNWorld)

@@ -5,16 +5,14 @@ It is the rank-1 model of this package, shown K cells at a time: items are the r
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
 from rankone.numerics.arrays import Floats
-from rankone.problems.lists.base import CURVE, ListProblem, divergence_sum, low_rates, two_levels
-from rankone.problems.product_input import Given, probabilities
-from rankone.problems.rank_one import RankOne
+from rankone.problems.lists.base import CURVE, WeightedPositions, divergence_sum, low_rates, two_levels
+from rankone.problems.product_input import Given, Names, probabilities
 from rankone.problems.registry import family
 
 
@@ -42,7 +40,7 @@ def _loss(world: PBMWorld, shown: Any) -> float:
     return world.best[0] - clicks
 
 
-class PBM(ListProblem):
+class PBM(WeightedPositions):
     """Each position is looked at with a probability of its own, whatever else is in the list.
 
     Args:
@@ -60,39 +58,14 @@ class PBM(ListProblem):
     parameter: ClassVar[str] = "examination"
 
     def __init__(
-        self,
-        attraction: Given,
-        examination: Given,
-        *,
-        item_names: Sequence[str] | None = None,
-        name: str | None = None,
+        self, attraction: Given, examination: Given, *, item_names: Names = None, name: str | None = None
     ) -> None:
         self.examination = probabilities(examination, "examination", above_zero=True)
         super().__init__(attraction, len(self.examination), item_names, name)
 
-    @classmethod
-    def from_rank_one(cls, problem: RankOne, positions: int | None = None) -> Self:
-        """Show a rank-1 problem as a list: its rows are the items, its columns (or the first few) the positions.
-
-        >>> PBM.from_rank_one(RankOne([0.9, 0.5, 0.2], [0.8, 0.3], name="mine")).best_decision()
-        (0, 1)
-        """
-        if not isinstance(problem, RankOne):
-            raise InputError("a rank-1 problem", problem, "pass rankone.RankOne(rows, cols)")
-        return cls(problem.rows, problem.cols[:positions], item_names=problem.row_names, name=problem.name)
-
-    @property
-    def weights(self) -> Floats:
-        """``(n_positions,)`` the examination: the best item belongs where most people look."""
-        return self.examination
-
     def start(self) -> PBMWorld:
         """Return the world before the first decision."""
         return PBMWorld(self.attraction, self.examination, np.array([self.best_value]))
-
-    def known(self) -> dict[str, tuple[float, ...]]:
-        """Return the examination, for the policies that have to be told it."""
-        return {"examination": tuple(self.examination.tolist())}
 
     def value(self, shown: Sequence[int]) -> float:
         """Return the expected number of clicks on a list."""

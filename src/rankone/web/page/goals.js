@@ -6,25 +6,55 @@ const rounded = (value) => value.toLocaleString("en", { maximumSignificantDigits
 
 function tableOf(goal) {
   const adds = goal.kind !== "yes-no";
-  const titles = ["factor", "level", "visitors", goal.name, ...(adds ? ["per visitor", "visitors with one", "average"] : ["rate"]), "against the baseline"];
+  const one = new Set(goal.levels.map(({ factor }) => factor)).size === 1;
+  const titles = [one ? goal.levels[0].factor : "level", "visitors", goal.name, ...(adds ? ["per visitor", "visitors with one", "average"] : ["rate"]), "against the baseline"];
   const rows = goal.levels.map((level) => {
     const rate = level.visitors ? percent(level.outcomes / level.visitors) : "\u2013";
     const average = level.outcomes ? rounded(level.total / level.outcomes) : "\u2013";
     const each = level.visitors ? rounded(level.total / level.visitors) : "\u2013";
     const cells = [number(level.visitors), adds ? rounded(level.total) : number(level.outcomes), ...(adds ? [each, rate, average] : [rate]), level.against];
-    return element("tr", {}, element("td", {}, label(level.factor)), element("th", { scope: "row" }, label(level.name)), ...cells.map((cell) => element("td", {}, cell)));
+    const named = one ? level.name : `${level.factor}: ${level.name}`;
+    return element("tr", {}, element("th", { scope: "row" }, label(named)), ...cells.map((cell) => element("td", {}, cell)));
   });
   return element("table", { class: "lines" },
     element("thead", {}, element("tr", {}, ...titles.map((title) => element("th", { scope: "col" }, title)))),
     element("tbody", {}, ...rows));
 }
 
+const GUARDRAILS = {
+  violated: "Guardrail violated: nobody is declared the winner.", cleared: "Guardrail cleared.",
+  open: "Guardrail: not enough data yet.",
+};
+let chosen = null; // the name of the goal that is shown
+
+function panelOf(goal) {
+  const capped = goal.kind === "yes-no" ? "" : `, capped at ${rounded(goal.cap)}`;
+  const said = [`${goal.better} is better${capped}.`, goal.steers ? "It steers." : "", GUARDRAILS[goal.guardrail] ?? ""];
+  return [element("p", { class: "note" }, said.filter(Boolean).join(" ")), element("div", { class: "scroll" }, tableOf(goal))];
+}
+
+// A tab for each goal, the steering one first; arrow keys go from one to the next.
 export function showGoals({ goals = [] }) {
   $("goals-section").hidden = !goals.length;
-  $("goals").replaceChildren(...goals.flatMap((goal) => {
-    const capped = goal.kind === "yes-no" ? "" : `, capped at ${rounded(goal.cap)}`;
-    const guardrail = goal.guardrail ? ` Guardrail: ${goal.guardrail}.` : "";
-    const steers = goal.steers ? " It steers." : "";
-    return [element("h3", {}, goal.name), element("p", { class: "note" }, `${goal.better} is better${capped}.${steers}${guardrail}`), element("div", { class: "scroll" }, tableOf(goal))];
-  }));
+  if (!goals.length) return;
+  const shown = goals.find(({ name }) => name === chosen) ?? goals[0];
+  const hadFocus = $("goals-tabs").contains(document.activeElement);
+  const tabs = goals.map((goal) => {
+    const mark = { violated: " \u2717", cleared: " \u2713", open: " ?" }[goal.guardrail] ?? "";
+    const tab = element("button", { type: "button", role: "tab", "aria-selected": goal === shown, tabindex: goal === shown ? 0 : -1, "aria-controls": "goals" }, label(goal.name + mark));
+    tab.addEventListener("click", () => {
+      chosen = goal.name;
+      showGoals({ goals });
+    });
+    return tab;
+  });
+  $("goals-tabs").replaceChildren(...tabs);
+  $("goals-tabs").onkeydown = ({ key }) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
+    if (!step) return;
+    chosen = goals[(goals.indexOf(shown) + step + goals.length) % goals.length].name;
+    showGoals({ goals });
+  };
+  if (hadFocus) tabs[goals.indexOf(shown)].focus();
+  $("goals").replaceChildren(...panelOf(shown));
 }

@@ -71,11 +71,12 @@ function showFigures(view) {
   const more = view.uniform_rate ? `${signedPercent(view.click_rate / view.uniform_rate - 1)} over an equal split` : "";
   const lift = [more, since].filter(Boolean).join(", ") || "of all outcomes";
   const even = view.uniform_rate !== null ? `estimated: about ${number(Math.round(report.even_clicks))} clicks ${since || "by now"}` : "not enough data";
+  const steers = report.goals?.[0]?.steers; // an amount: the policy learns clicks that it is rounded to
   const figures = [
     ...verdictFigures(report).map((found) => figure(...found)),
     figure("Decisions", number(report.decisions), now(timeline)),
-    figure("Clicks", number(counts.clicked), `of ${plural(known, "outcome")}`),
-    figure("Click rate", percent(view.click_rate), known ? lift : "no outcomes yet"),
+    figure(steers ? "Rounded to clicks" : "Clicks", number(counts.clicked), `of ${plural(known, "outcome")}`),
+    figure(steers ? "Rate of these" : "Click rate", percent(view.click_rate), known ? lift : "no outcomes yet"),
     figure("Equal split", percent(view.uniform_rate), even),
     figure("Open decisions", number(counts.open), counts.held ? `${plural(counts.held, "outcome")} held` : "wait for an outcome"),
     figure("Ignored", number(counts.late + counts.void), `${number(counts.late)} late, ${number(counts.void)} cancelled`),

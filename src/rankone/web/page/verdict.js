@@ -58,6 +58,7 @@ export function showVerdict(report) {
 }
 
 export function raceNote(report) {
-  if (report.basis === "any") return "Clicks against the leading level. Tick: estimate; bar: interval; thin line: the leader.";
+  const [first] = report.goals ?? [];
+  if (report.basis === "any") return `${first?.steers ? `'${first.name}'` : "Clicks"} against the leading level. Tick: estimate; bar: interval; thin line: the leader.`;
   return "No level is ruled out: too few decisions were drawn at random to compare them.";
 }

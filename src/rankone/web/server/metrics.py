@@ -19,10 +19,12 @@ from prometheus_client.registry import Collector
 
 from rankone import __version__
 from rankone.errors import Contradiction, UnknownDecision
+from rankone.live.evidence.goal_outcomes import BROUGHT, LATE, TOTAL, UNMATCHED
 from rankone.live.fold.fold import Fold
 from rankone.live.messages import Outcome
 from rankone.live.report.comparing import shortfalls
-from rankone.live.report.make_goals import held_back
+from rankone.live.report.goal_report import VIOLATED
+from rankone.live.report.make_goals import guardrails, held_back
 from rankone.live.report.make_report import exploring, outcome_counts, survivors
 from rankone.live.verdict.verdict import verdict_of
 
@@ -132,6 +134,11 @@ _FIGURES: dict[str, tuple[type[CounterMetricFamily] | type[GaugeMetricFamily], s
     "outcomes": (CounterMetricFamily, "outcomes by kind", ("kind",)),
     "levels_left": (GaugeMetricFamily, "levels an elimination policy still has", ("factor",)),
     "open_decisions": (GaugeMetricFamily, "decisions that wait for an outcome", ()),
+    "goal_visitors": (GaugeMetricFamily, "visitors who brought something, by goal", ("goal",)),
+    "goal_total": (GaugeMetricFamily, "what they brought, each at most the cap", ("goal",)),
+    "goal_unmatched": (CounterMetricFamily, "outcomes of visitors without a decision", ("goal",)),
+    "goal_late": (CounterMetricFamily, "outcomes after the goal's window", ("goal",)),
+    "guardrail_violated": (GaugeMetricFamily, "1 if what leads is proven to be worse than allowed", ("goal",)),
     "held_decisions": (GaugeMetricFamily, "outcomes that wait for a window's end", ()),
 }
 
@@ -153,7 +160,23 @@ def figures(fold: Fold) -> dict[str, Any]:
         "held_decisions": counts.pop("held"),
         "outcomes": counts,
         "levels_left": {factor: len(names) for factor, names in (left or {}).items()},
+        "guardrail_violated": {name: int(status == VIOLATED) for name, status in guardrails(fold, state).items()},
+        **_of_goals(fold),
     } | ({} if stage is None else {"stage": stage})
+
+
+def _of_goals(fold: Fold) -> dict[str, dict[str, float]]:
+    """Return the figures of goals other than a click."""
+    known = fold.evidence.goals
+    each = [] if known is None else [(at, goal) for at, goal in enumerate(known.goals) if at or goal.adds_up]
+    result: dict[str, dict[str, float]] = {"goal_visitors": {}, "goal_total": {}, "goal_unmatched": {}, "goal_late": {}}
+    for at, goal in each:
+        assert known is not None
+        brought = known.counts[at, : known.sizes[0]].sum(axis=0)  # each decision has one level of the first factor
+        own = (brought[BROUGHT], brought[TOTAL], known.uncounted[at, UNMATCHED], known.uncounted[at, LATE])
+        for name, value in zip(result, own, strict=True):
+            result[name][goal.name] = float(value)
+    return result
 
 
 class Figures(Collector):

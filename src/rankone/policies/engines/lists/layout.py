@@ -25,7 +25,7 @@ from rankone.policies.base import Policy
 from rankone.specs import Numbers, amount
 
 UNTIL = {"first": 0, "last": 1, "all": 2, "miss": 3}
-_LAST, _ALL, _MISS = UNTIL["last"], UNTIL["all"], UNTIL["miss"]
+FIRST, _LAST, _ALL, _MISS = UNTIL["first"], UNTIL["last"], UNTIL["all"], UNTIL["miss"]
 Until = Annotated[str, ("first", "last", "all", "miss")]
 Order = Annotated[str, ("best-first", "worst-first")]
 OfPositions = Annotated[Numbers | None, "(0, 1]"]
@@ -134,6 +134,21 @@ def show_at(positions: Ints, top: Ints, shown: Any) -> None:
     """Put each item of a ranking at its position."""
     for rank in range(len(shown)):
         shown[positions[rank]] = top[rank]
+
+
+@inlined
+def show_largest(state: Any, scores: Floats, ties: Floats, shown: Any) -> None:
+    """Show the items of the largest scores, the largest first, at the positions of a state from the best on."""
+    rank_largest(scores, ties, state.top)
+    show_at(state.positions, state.top, shown)
+
+
+@inlined
+def count_looks(state: Any, shown: Any, outcome: Any, until: int) -> None:
+    """Count the looks at items and their clicks, as far down as the list was read."""
+    for position in range(looked_at(outcome, until)):
+        state.pulls[shown[position]] += 1
+        state.clicks[shown[position]] += outcome[position]
 
 
 @noalloc

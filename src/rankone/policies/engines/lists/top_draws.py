@@ -19,15 +19,14 @@ The state is `TopDrawsState`; `decide` and `learn` come with it.
 """
 
 import math
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Annotated, Any, NamedTuple
 
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
 from rankone.numerics.betas.beta_tail import after_look, draw_above, tail
+from rankone.numerics.states import start_state
 from rankone.numerics.structures.sum_tree import owner, set_share, start_sums, sum_up
 from rankone.policies.engines.lists.layout import looked_at
 
@@ -45,33 +44,33 @@ _LONGEST = 1 << 16  # lists until sums are made afresh
 class TopDrawsState(NamedTuple):
     """Counts of every item, and what is known of the bar."""
 
-    pulls: Ints  # (L,) looks
-    clicks: Ints  # (L,)
-    chances: Floats  # (L, 2) P(draw > bar), and what its recurrence needs
-    shares: Floats  # tree of sums over the items: -log(1 - p) of those that are cold
-    hot: Ints  # (2, L) the hot items; and the place of each among them, -1 for a cold one
-    bar: Floats  # (3,) the bar; mean and variance of the number of draws above it
-    counters: Ints  # (4,) how far lists are read; lists so far; hot items; when the bar was chosen
-    met: Ints  # (L,) list at which the item last exceeded the bar
-    top: Ints  # (T,) scratch space: items with the largest draws, the largest first; T is K and some more
-    draws: Floats  # (T,) scratch space: their draws
-    positions: Ints  # (K,) the position of the best item, of the second best, ...
+    pulls: Annotated[Ints, "L"]  # looks
+    clicks: Annotated[Ints, "L"]
+    chances: Annotated[Floats, "L, 2"]  # P(draw > bar), and what its recurrence needs
+    shares: Annotated[Floats, "S"]  # tree of sums over the items: -log(1 - p) of those that are cold
+    hot: Annotated[Ints, "2, L"]  # the hot items; and the place of each among them, -1 for a cold one
+    bar: Annotated[Floats, "3"]  # the bar; mean and variance of the number of draws above it
+    counters: Annotated[Ints, "4"]  # how far lists are read; lists so far; hot items; when the bar was chosen
+    met: Annotated[Ints, "L"]  # list at which the item last exceeded the bar
+    top: Annotated[Ints, "T"]  # scratch space: items with the largest draws, the largest first; T is K and some more
+    draws: Annotated[Floats, "T"]  # scratch space: their draws
+    positions: Annotated[Ints, "K"]  # the position of the best item, of the second best, ...
 
 
 def start_draws(n_items: int, positions: Ints, until: int) -> TopDrawsState:
     """Return the state before the first list."""
     room = min(n_items, 3 * len(positions) + 24)
-    return TopDrawsState(
-        pulls=np.zeros(n_items, np.int64),
-        clicks=np.zeros(n_items, np.int64),
-        chances=np.zeros((n_items, 2)),
-        shares=start_sums(n_items),
-        hot=np.full((2, n_items), _NOT_HOT),
-        bar=np.zeros(3),
-        counters=np.array([until, 0, 0, -1]),
-        met=np.full(n_items, -1),
-        top=np.zeros(room, np.int64),
-        draws=np.zeros(room),
+    shares = start_sums(n_items)
+    return start_state(
+        TopDrawsState,
+        L=n_items,
+        K=len(positions),
+        T=room,
+        S=len(shares),
+        shares=shares,
+        hot=_NOT_HOT,
+        counters=[until, 0, 0, -1],
+        met=-1,
         positions=positions,
     )
 

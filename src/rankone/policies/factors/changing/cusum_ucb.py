@@ -15,25 +15,15 @@ from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Ints
 from rankone.policies.base import needed_horizon
 from rankone.policies.combination_policy import CombinationPolicy
+from rankone.policies.engines import restarting
 from rankone.policies.engines.combinations import may_show, write_levels
-from rankone.policies.engines.restarting import (
-    FORGET_NOTHING,
-    FORGET_ONE,
-    RESTART_STEP,
-    RestartState,
-    alarmed,
-    expected_changes,
-    index_of,
-    largest_index,
-    start_restarting,
-)
 
 # Constants in `level`, and what is watched of a pair.
 CUSUM_ALPHA, CUSUM_EPS, CUSUM_H, CUSUM_FIRST = range(1, 5)
 CUSUM_UP, CUSUM_DOWN, CUSUM_CLICKS = range(3)
 
 
-class CusumUCBState(RestartState):
+class CusumUCBState(restarting.RestartState):
     """Watched of a pair: g+, g- and the clicks among the first M outcomes; constants: 0, alpha, eps, h, M."""
 
 
@@ -57,14 +47,15 @@ class CusumUCB(CombinationPolicy):
     breaks: int = 3
     name = "cusum-ucb"
     use_when = "a reference: a world in which single pairs change"
+    keeps_each = True
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> CusumUCBState:
         horizon = needed_horizon(self, self.horizon)
-        breaks = expected_changes(self.breaks, horizon)
+        breaks = restarting.expected_changes(self.breaks, horizon)
         height = math.log(horizon / breaks)
         alpha = math.sqrt(breaks / horizon * height)
         constants = 0.0, alpha, self.eps, height, float(self.first)
-        return start_restarting(CusumUCBState, self.name, sizes, forbidden, (3,), *constants)
+        return restarting.start_restarting(CusumUCBState, self.name, sizes, forbidden, (3,), *constants)
 
 
 @decide.register(CusumUCBState)
@@ -72,21 +63,21 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     known = 0
     for combination in range(len(state.pulls)):
         known += state.pulls[combination]
-    state.counters[RESTART_STEP] += 1
+    state.counters[restarting.RESTART_STEP] += 1
     combination = int(rng.random() * len(state.pulls)) if rng.random() < state.constants[CUSUM_ALPHA] else -1
     if combination < 0 or not may_show(state, combination):
-        combination = largest_index(state, known, rng)
+        combination = restarting.largest_index(state, known, rng)
     write_levels(state.sizes, combination, shown)
     return 0
 
 
-@index_of.register(CusumUCBState)
+@restarting.index_of.register(CusumUCBState)
 def _index_of(state: Any, combination: int, step: int) -> float:
     pulls = state.pulls[combination]
     return state.clicks[combination] / pulls + math.sqrt(math.log(max(1.0, float(step))) / pulls)
 
 
-@alarmed.register(CusumUCBState)
+@restarting.alarmed.register(CusumUCBState)
 def _alarmed(state: Any, combination: int, reward: int) -> int:
     own, first = state.watched[combination], state.constants[CUSUM_FIRST]
     if state.kept[combination] == 0:
@@ -94,8 +85,12 @@ def _alarmed(state: Any, combination: int, reward: int) -> int:
     state.kept[combination] += 1
     if state.kept[combination] <= first:
         own[CUSUM_CLICKS] += reward
-        return FORGET_NOTHING
+        return restarting.FORGET_NOTHING
     above = reward - own[CUSUM_CLICKS] / first
     own[CUSUM_UP] = max(0.0, own[CUSUM_UP] + above - state.constants[CUSUM_EPS])
     own[CUSUM_DOWN] = max(0.0, own[CUSUM_DOWN] - above - state.constants[CUSUM_EPS])
-    return FORGET_ONE if max(own[CUSUM_UP], own[CUSUM_DOWN]) > state.constants[CUSUM_H] else FORGET_NOTHING
+    return (
+        restarting.FORGET_ONE
+        if max(own[CUSUM_UP], own[CUSUM_DOWN]) > state.constants[CUSUM_H]
+        else restarting.FORGET_NOTHING
+    )

@@ -17,18 +17,10 @@ from rankone.numerics.change_point import MOST_BUCKETS, changed_rate, note_outco
 from rankone.numerics.kl import kl_upper
 from rankone.policies.base import needed_horizon
 from rankone.policies.combination_policy import CombinationPolicy
-from rankone.policies.engines.restarting import (
-    FORGET_ALL,
-    FORGET_NOTHING,
-    RestartState,
-    alarmed,
-    expected_changes,
-    index_of,
-    start_restarting,
-)
+from rankone.policies.engines import restarting
 
 
-class GLRKLUCBState(RestartState):
+class GLRKLUCBState(restarting.RestartState):
     """What is watched are buckets of outcomes; constants: period of exploration, delta."""
 
 
@@ -48,26 +40,27 @@ class GLRKLUCB(CombinationPolicy):
     breaks: int = 3
     name = "glr-kl-ucb"
     use_when = "a reference: a world with sudden changes, pairs that need not be rank-1"
+    keeps_each = True
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> GLRKLUCBState:
         horizon = needed_horizon(self, self.horizon)
-        breaks = expected_changes(self.breaks, horizon)
+        breaks = restarting.expected_changes(self.breaks, horizon)
         alpha = 0.1 * math.sqrt(breaks * math.log(max(horizon, 2)) / horizon)
         period, delta = math.prod(sizes.tolist()) / alpha, 1.0 / math.sqrt(breaks * horizon)
-        return start_restarting(GLRKLUCBState, self.name, sizes, forbidden, (MOST_BUCKETS, 2), period, delta)
+        return restarting.start_restarting(GLRKLUCBState, self.name, sizes, forbidden, (MOST_BUCKETS, 2), period, delta)
 
 
-@index_of.register(GLRKLUCBState)
+@restarting.index_of.register(GLRKLUCBState)
 def _index_of(state: Any, combination: int, step: int) -> float:
     pulls = state.pulls[combination]
     return kl_upper(state.clicks[combination] / pulls, math.log(max(1.0, float(step))) / pulls)
 
 
-@alarmed.register(GLRKLUCBState)
+@restarting.alarmed.register(GLRKLUCBState)
 def _alarmed(state: Any, combination: int, reward: int) -> int:
     full = note_outcome(state.watched, state.kept, combination, reward)
     return (
-        FORGET_ALL
+        restarting.FORGET_ALL
         if full and changed_rate(state.watched, state.kept, combination, state.constants[1]) >= 0
-        else FORGET_NOTHING
+        else restarting.FORGET_NOTHING
     )

@@ -45,7 +45,6 @@ from rankone.numerics.change_point import (
     start_history,
 )
 from rankone.numerics.structures.hash_tables import NOBODY
-from rankone.policies.combination_policy import check_kept
 from rankone.policies.engines.combinations import (
     may_show,
     number_of,
@@ -104,9 +103,9 @@ class GLRUTS(UTS):
 
     name = "glr-uts"
     use_when = "a world in which another pair becomes the best now and then"
+    keeps_each = True
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> GLRState:
-        check_kept(sizes, self.name)
         own: UTSState = super()._begin(sizes, forbidden)
         history, kept = start_history(_WATCHED)
         alarm = np.zeros(10, np.int64)

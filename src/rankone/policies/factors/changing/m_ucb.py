@@ -13,19 +13,11 @@ from typing import Annotated, Any
 from rankone.numerics.arrays import Ints
 from rankone.policies.base import needed_horizon
 from rankone.policies.combination_policy import CombinationPolicy
-from rankone.policies.engines.restarting import (
-    FORGET_ALL,
-    FORGET_NOTHING,
-    RestartState,
-    alarmed,
-    expected_changes,
-    index_of,
-    start_restarting,
-)
+from rankone.policies.engines import restarting
 from rankone.specs import whole_number
 
 
-class MUCBState(RestartState):
+class MUCBState(restarting.RestartState):
     """What is watched are the last outcomes, in a ring; constants: period of exploration, b."""
 
 
@@ -47,6 +39,7 @@ class MUCB(CombinationPolicy):
     breaks: int = 3
     name = "m-ucb"
     use_when = "a reference: a world with sudden, large changes"
+    keeps_each = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,29 +47,29 @@ class MUCB(CombinationPolicy):
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> MUCBState:
         horizon = needed_horizon(self, self.horizon)
-        breaks, pairs = expected_changes(self.breaks, horizon), math.prod(sizes.tolist())
+        breaks, pairs = restarting.expected_changes(self.breaks, horizon), math.prod(sizes.tolist())
         bound = math.sqrt(self.window / 2.0 * math.log(2.0 * pairs * horizon * horizon))
         gamma = math.sqrt(breaks * pairs * (2.0 * bound + 3.0 * math.sqrt(self.window)) / (2.0 * horizon))
         period = math.ceil(pairs / min(gamma, 1.0))
-        return start_restarting(MUCBState, self.name, sizes, forbidden, (self.window,), period, bound)
+        return restarting.start_restarting(MUCBState, self.name, sizes, forbidden, (self.window,), period, bound)
 
 
-@index_of.register(MUCBState)
+@restarting.index_of.register(MUCBState)
 def _index_of(state: Any, combination: int, step: int) -> float:
     pulls = state.pulls[combination]
     return state.clicks[combination] / pulls + math.sqrt(2.0 * math.log(max(1.0, float(step))) / pulls)
 
 
-@alarmed.register(MUCBState)
+@restarting.alarmed.register(MUCBState)
 def _alarmed(state: Any, combination: int, reward: int) -> int:
     ring = state.watched[combination]
     window = len(ring)
     ring[state.kept[combination] % window] = reward
     state.kept[combination] += 1
     if state.kept[combination] < window:
-        return FORGET_NOTHING
+        return restarting.FORGET_NOTHING
     oldest, difference = state.kept[combination] % window, 0.0
     for index in range(window):
         value = ring[(oldest + index) % window]
         difference += value if index >= window // 2 else -value
-    return FORGET_ALL if abs(difference) > state.constants[1] else FORGET_NOTHING
+    return restarting.FORGET_ALL if abs(difference) > state.constants[1] else restarting.FORGET_NOTHING

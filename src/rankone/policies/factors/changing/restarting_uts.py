@@ -13,7 +13,6 @@ from rankone.errors import InputError
 from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Ints
 from rankone.numerics.structures.hash_tables import NOBODY
-from rankone.policies.combination_policy import check_kept
 from rankone.policies.engines.combinations import write_levels
 from rankone.policies.engines.unimodal import find_leader, forget_leaders
 from rankone.policies.factors.unimodal.uts import UTS, UTS_CENTRE, UTSState, choose_on_cross
@@ -40,6 +39,7 @@ class RestartingUTS(UTS):
     changes: Wholes | None = None
     name = "restarting-uts"
     use_when = "a yardstick: it is told when the world changes"
+    keeps_each = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,7 +48,6 @@ class RestartingUTS(UTS):
             raise InputError("changes as decisions from 1 on, in order", self.changes, "try changes=(5000, 20000)")
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> RestartingState:
-        check_kept(sizes, self.name)
         own: UTSState = super()._begin(sizes, forbidden)
         when = np.array(self.changes or (), np.int64)
         return RestartingState(**own._asdict(), when=when, era=np.zeros(2, np.int64))

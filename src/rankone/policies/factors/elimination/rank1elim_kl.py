@@ -46,8 +46,7 @@ class Rank1ElimKL(CombinationPolicy):
 
 
 @bounds.register(Rank1ElimKLState)
-def kl_bounds(state: Any, level: int) -> tuple[float, float]:
-    """Extreme q with ``pulls * d(mean, q) <= confidence`` (lines 24-31)."""
+def _bounds(state: Any, level: int) -> tuple[float, float]:
     pulls, clicks = state.pulls[level], state.clicks[level]
     if pulls == 0:  # every outcome was void
         return 0.0, 1.0

@@ -21,13 +21,13 @@ their length, as there is no n. Void outcomes and fillers are treated as in `ran
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
-from rankone.kernels.policy import FILLER, chance, decide, learn, race, relearn, syncs, view, withdraw
-from rankone.numerics.arrays import Floats, Ints
+from rankone.compiling.dispatch import with_fields
+from rankone.kernels.policy import FILLER, adopt, decide, defeats, learn, settled, syncs
 from rankone.policies.base import AtLeast0, Policy, check_sizes
 from rankone.policies.engines.elimination import (
     DRAWN,
@@ -39,20 +39,14 @@ from rankone.policies.engines.elimination import (
     SWEEP_OPEN,
     SWEEP_POSITION,
     SWEEP_STAGE,
-    bounds,
     eliminate,
     find_leading,
-    forget,
-    join_nothing,
     one_combination_left,
     partner_share,
-    race_of_sweeps,
     show,
     start_levels,
-    sweep_chance,
-    view_of_levels,
 )
-from rankone.policies.factors.elimination.rank1elim_kl import kl_bounds
+from rankone.policies.factors.elimination.rank1elim_kl import Rank1ElimKLState
 
 # More fields of the counters, after those of `rankone.policies.engines.elimination`.
 ANYTIME_OPENED, ANYTIME_REPEAT, ANYTIME_TO_PLAY, ANYTIME_ASKED, ANYTIME_GUESS, ANYTIME_SYNCS, ANYTIME_PARTNER = range(
@@ -63,25 +57,17 @@ ANYTIME_C = 0  # field of `level` before SWEEP_CONFIDENCE
 _FIRST_LENGTH, _MAX_STAGES = 16, 40
 
 
-class AnytimeState(NamedTuple):
-    """State: what `rankone.policies.engines.elimination` keeps, and the outcomes of every stage for later rounds."""
+_OF_ROUNDS = ("behind", "behind_left", "played", "partners", "stage_pulls", "stage_clicks")
 
-    defeated_by: Ints  # (K + L,) where a draw of this level leads, in this round
-    remaining: Ints  # (K + L,) remaining rows from place 0, remaining columns from place K
-    pulls: Ints  # (K + L,) outcomes of each level in the stages that this round has closed
-    clicks: Ints  # (K + L,) clicks among them
-    counters: Ints  # (14,) where in the round we are
-    constants: Floats  # (3,) c; unused; confidence of this round
-    sizes: Ints  # (2,) rows and columns
-    first: Ints  # (3,) 0, K, K + L
-    left: Ints  # (2,) how many rows and columns remain
-    shown_last: Ints  # (2,) the last decision, as levels
-    behind: Ints  # (K + L,) levels that play the current stage: rows from place 0, columns from place K
-    behind_left: Ints  # (2,) how many rows and columns these are
-    played: Ints  # (K + L,) number of stages the level has played
-    partners: Ints  # (stages, K + L) how often a stage plays the level as a partner of the other side
-    stage_pulls: Ints  # (stages, K + L) outcomes of each level in each stage
-    stage_clicks: Ints  # (stages, K + L) clicks among them
+
+class AnytimeState(with_fields(Rank1ElimKLState, *_OF_ROUNDS)):  # type: ignore[misc]
+    """What elimination keeps, of the stages that this round has closed, and the outcomes of every stage for later ones.
+
+    counters, (14,): where in the round we are; constants, (3,): c, unused, confidence of this round; behind, (K + L,)
+    and behind_left, (2,): levels that play the current stage, rows from place 0, columns from place K, and how many;
+    played, (K + L,): number of stages the level has played. By stage, (stages, K + L): partners, how often it plays the
+    level as a partner of the other side; stage_pulls and stage_clicks, outcomes of each level.
+    """
 
 
 @dataclass(frozen=True)
@@ -103,26 +89,18 @@ class Rank1ElimKLAnytime(Policy):
         """Return the state before the first round."""
         check_sizes(n_rows, n_cols)
         levels = n_rows + n_cols
-        none, table = np.zeros(levels, np.int64), np.zeros((_MAX_STAGES, levels), np.int64)
-        return AnytimeState(
-            **start_levels(np.array([n_rows, n_cols])),
-            counters=np.zeros(14, np.int64),
-            constants=np.array([self.c, 0.0, 0.0]),
-            behind=none.copy(),
-            behind_left=np.zeros(2, np.int64),
-            played=none.copy(),
-            partners=table.copy(),
-            stage_pulls=table.copy(),
-            stage_clicks=table.copy(),
-        )
+        behind, played = np.zeros((2, levels), np.int64)
+        partners, stage_pulls, stage_clicks = np.zeros((3, _MAX_STAGES, levels), np.int64)
+        constants, start = np.array([self.c, 0.0, 0.0]), start_levels(np.array([n_rows, n_cols]))
+        start |= {"counters": np.zeros(14, np.int64), "constants": constants}
+        rounds = behind, np.zeros(2, np.int64), played, partners, stage_pulls, stage_clicks
+        return AnytimeState(**start, **dict(zip(_OF_ROUNDS, rounds, strict=True)))
 
 
-bounds.register(AnytimeState)(kl_bounds)
-withdraw.register(AnytimeState)(forget)
-relearn.register(AnytimeState)(join_nothing)
-chance.register(AnytimeState)(sweep_chance)
-race.register(AnytimeState)(race_of_sweeps)
-view.register(AnytimeState)(view_of_levels)
+# Eliminations are for a round: none is passed on to another experiment, and no choice is for good.
+settled.register(AnytimeState)(lambda state: False)
+adopt.register(AnytimeState)(lambda state, defeated_by: None)
+defeats.register(AnytimeState)(lambda state, n_levels: np.arange(n_levels))
 
 
 @noalloc

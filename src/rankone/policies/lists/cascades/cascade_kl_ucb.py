@@ -16,7 +16,7 @@ them.
 from dataclasses import dataclass
 
 from rankone.policies.base import AtLeast0, ListPolicy
-from rankone.policies.engines.index_race import exploration_level, index_at, index_slope, kl_index, kl_level, kl_slope
+from rankone.policies.engines.index_race import goes_by_kl
 from rankone.policies.engines.lists.item_race import ItemRaceState, start_items
 from rankone.policies.engines.lists.layout import UNTIL, Order, Until, positions_by_order
 
@@ -25,9 +25,7 @@ class KLItemState(ItemRaceState):
     """Looks and clicks of every item; the constant is c."""
 
 
-exploration_level.register(KLItemState)(kl_level)
-index_at.register(KLItemState)(kl_index)
-index_slope.register(KLItemState)(kl_slope)
+goes_by_kl(KLItemState)
 
 
 @dataclass(frozen=True)

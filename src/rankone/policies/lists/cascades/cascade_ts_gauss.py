@@ -10,33 +10,24 @@ well-known items are preferred: half of the lists exploit. Ties are drawn afresh
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Annotated, Any, NamedTuple
 
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.layout import (
-    UNTIL,
-    Order,
-    draw_ties,
-    looked_at,
-    positions_by_order,
-    rank_largest,
-    show_at,
-)
+from rankone.policies.engines.lists.layout import FIRST, Order, count_looks, draw_ties, positions_by_order, show_largest
 
 
 class CascadeGaussState(NamedTuple):
     """Looks and clicks of every item."""
 
-    pulls: Ints  # (L,)
-    clicks: Ints  # (L,)
-    scores: Floats  # (2, L) scratch space: scores and ties
-    top: Ints  # (K,) scratch space
-    counters: Ints  # (1,) lists so far
-    positions: Ints  # (K,)
+    pulls: Annotated[Ints, "L"]
+    clicks: Annotated[Ints, "L"]
+    scores: Annotated[Floats, "2, L"]  # scratch space: scores and ties
+    top: Annotated[Ints, "K"]  # scratch space
+    counters: Annotated[Ints, "1"]  # lists so far
+    positions: Annotated[Ints, "K"]
 
 
 @dataclass(frozen=True)
@@ -55,9 +46,8 @@ class CascadeTSGauss(ListPolicy):
     order: Order = "best-first"
 
     def _begin(self, n_items: int, n_positions: int) -> CascadeGaussState:
-        pulls, clicks = np.zeros((2, n_items), np.int64)
-        top, positions = np.zeros(n_positions, np.int64), positions_by_order(n_positions, self.order)
-        return CascadeGaussState(pulls, clicks, np.zeros((2, n_items)), top, np.zeros(1, np.int64), positions)
+        positions = positions_by_order(n_positions, self.order)
+        return start_state(CascadeGaussState, L=n_items, K=n_positions, positions=positions)
 
 
 @decide.register(CascadeGaussState)
@@ -71,16 +61,10 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
         width = level / (looks + 1.0)
         scores[0, item] = mean + normal * max(math.sqrt(mean * (1.0 - mean) * width), width)
     draw_ties(scores[1], rng)
-    rank_largest(scores[0], scores[1], state.top)
-    show_at(state.positions, state.top, shown)
+    show_largest(state, scores[0], scores[1], shown)
     return 0
 
 
 @learn.register(CascadeGaussState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for position in range(looked_at(outcome, _FIRST)):
-        state.pulls[shown[position]] += 1
-        state.clicks[shown[position]] += outcome[position]
-
-
-_FIRST = UNTIL["first"]
+    count_looks(state, shown, outcome, FIRST)

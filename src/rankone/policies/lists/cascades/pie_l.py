@@ -13,28 +13,26 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
-import numpy as np
-
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.kl import bernoulli_kl
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.layout import UNTIL, draw_ties, looked_at, rank_largest
+from rankone.policies.engines.lists.layout import FIRST, count_looks, draw_ties, rank_largest
 from rankone.specs import whole_number
 
-_FIRST = UNTIL["first"]
 _LOG_LOG = 4.0
 
 
 class PIEState(NamedTuple):
     """Looks and clicks of every item."""
 
-    pulls: Ints  # (L,)
-    clicks: Ints  # (L,)
-    scores: Floats  # (2, L) scratch space: means and ties
-    top: Ints  # (K,) scratch space: the leaders
-    candidates: Ints  # (L,) scratch space
-    counters: Ints  # (2,) lists so far; the position at which candidates step in, from 0
+    pulls: Annotated[Ints, "L"]
+    clicks: Annotated[Ints, "L"]
+    scores: Annotated[Floats, "2, L"]  # scratch space: means and ties
+    top: Annotated[Ints, "K"]  # scratch space: the leaders
+    candidates: Annotated[Ints, "L"]  # scratch space
+    counters: Annotated[Ints, "2"]  # lists so far; the position at which candidates step in, from 0
 
 
 @dataclass(frozen=True)
@@ -54,9 +52,7 @@ class PIEL(ListPolicy):
 
     def _begin(self, n_items: int, n_positions: int) -> PIEState:
         whole_number("position of pie-l", self.position, most=n_positions, example=1)
-        pulls, clicks, candidates = np.zeros((3, n_items), np.int64)
-        top, counters = np.zeros(n_positions, np.int64), np.array([0, self.position - 1])
-        return PIEState(pulls, clicks, np.zeros((2, n_items)), top, candidates, counters)
+        return start_state(PIEState, L=n_items, K=n_positions, counters=[0, self.position - 1])
 
 
 @decide.register(PIEState)
@@ -87,6 +83,4 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
 
 @learn.register(PIEState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    for position in range(looked_at(outcome, _FIRST)):
-        state.pulls[shown[position]] += 1
-        state.clicks[shown[position]] += outcome[position]
+    count_looks(state, shown, outcome, FIRST)

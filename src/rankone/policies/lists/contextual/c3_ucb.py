@@ -12,14 +12,7 @@ from typing import Annotated, Any
 
 from rankone.kernels.policy import decide
 from rankone.policies.base import needed_horizon
-from rankone.policies.engines.regression import (
-    FeaturePolicy,
-    RegressionState,
-    add_widths,
-    find_mean,
-    score_items,
-    show_best,
-)
+from rankone.policies.engines.regression import FeaturePolicy, RegressionState, score_by_bounds, show_best
 
 _NOISE, _RIDGE, _CONFIDENCE, _DISCOUNT = range(4)
 
@@ -37,9 +30,7 @@ class C3UCB(FeaturePolicy):
         ridge: precision of each weight before anything is known; None: the paper's, the sum of squared discounts.
         discount: what a click is worth at a position, as a share of the position above.
         horizon: number of lists, for the confidence; a study fills it in.
-        until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
-        examination: how often each position is looked at, if that is known: all of the list then counts.
-        features: how many features an item has; a study fills it in.
+        until, examination, features: see `FeaturePolicy`.
 
     >>> C3UCB(noise=0.5, ridge=1.0).label
     'c3-ucb:noise=0.5,ridge=1'
@@ -66,9 +57,7 @@ def _decide(state: C3State, context: Any, rng: Any, shown: Any) -> int:
     for k in range(d):
         logs += 2.0 * math.log(state.root[0, k, k])
     radius = settings[_NOISE] * math.sqrt(max(0.0, logs)) + math.sqrt(settings[_RIDGE])
-    find_mean(state, 0)
-    score_items(state, context, state.mean[0])
-    add_widths(state, 0, context, radius, 1.0)
+    score_by_bounds(state, 0, context, radius, 1.0)
     slot, weight = show_best(state, context, rng, shown), 1.0
     for position in range(len(shown)):
         state.weights[slot, position] = weight

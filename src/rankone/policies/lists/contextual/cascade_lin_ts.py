@@ -11,14 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from rankone.kernels.policy import decide
-from rankone.policies.engines.regression import (
-    FeaturePolicy,
-    RegressionState,
-    draw_weights,
-    find_mean,
-    score_items,
-    show_best,
-)
+from rankone.policies.engines.regression import FeaturePolicy, RegressionState, find_mean, show_drawn
 
 
 class LinTSState(RegressionState):
@@ -31,9 +24,7 @@ class CascadeLinTS(FeaturePolicy):
 
     Args:
         sigma: standard deviation of a click given its probability; 1 is the paper's, 0.5 is always enough.
-        until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
-        examination: how often each position is looked at, if that is known: all of the list then counts.
-        features: how many features an item has; a study fills it in.
+        until, examination, features: see `FeaturePolicy`.
 
     >>> CascadeLinTS(sigma=1.0).label
     'cascade-lin-ts:sigma=1'
@@ -50,6 +41,4 @@ class CascadeLinTS(FeaturePolicy):
 @decide.register(LinTSState)
 def _decide(state: LinTSState, context: Any, rng: Any, shown: Any) -> int:
     find_mean(state, 0)
-    draw_weights(state, 0, 1.0, rng)
-    score_items(state, context, state.work[0])
-    return show_best(state, context, rng, shown)
+    return show_drawn(state, context, 1.0, rng, shown)

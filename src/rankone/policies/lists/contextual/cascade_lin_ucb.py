@@ -13,14 +13,7 @@ from typing import Annotated, Any
 
 from rankone.kernels.policy import decide
 from rankone.policies.base import needed_horizon
-from rankone.policies.engines.regression import (
-    FeaturePolicy,
-    RegressionState,
-    add_widths,
-    find_mean,
-    score_items,
-    show_best,
-)
+from rankone.policies.engines.regression import FeaturePolicy, RegressionState, score_by_bounds, show_best
 
 
 class LinUCBState(RegressionState):
@@ -35,9 +28,7 @@ class CascadeLinUCB(FeaturePolicy):
         sigma: standard deviation of a click given its probability; the paper's is 1.
         c: how many standard deviations the bound lies above the mean; None: the paper's, for the horizon.
         horizon: number of lists, for c; a study fills it in.
-        until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
-        examination: how often each position is looked at, if that is known: all of the list then counts.
-        features: how many features an item has; a study fills it in.
+        until, examination, features: see `FeaturePolicy`.
 
     >>> CascadeLinUCB(c=2.0).label
     'cascade-lin-ucb:c=2'
@@ -59,7 +50,5 @@ class CascadeLinUCB(FeaturePolicy):
 
 @decide.register(LinUCBState)
 def _decide(state: LinUCBState, context: Any, rng: Any, shown: Any) -> int:
-    find_mean(state, 0)
-    score_items(state, context, state.mean[0])
-    add_widths(state, 0, context, state.settings[0], 1.0)
+    score_by_bounds(state, 0, context, state.settings[0], 1.0)
     return show_best(state, context, rng, shown)

@@ -17,13 +17,7 @@ import numpy as np
 from rankone.kernels.policy import decide
 from rankone.policies.base import AtLeast0
 from rankone.policies.engines.logistic import LogisticState
-from rankone.policies.engines.regression import (
-    FeaturePolicy,
-    State,
-    draw_weights,
-    score_items,
-    show_best,
-)
+from rankone.policies.engines.regression import FeaturePolicy, show_drawn
 
 
 class LogitTSState(LogisticState):
@@ -31,40 +25,14 @@ class LogitTSState(LogisticState):
 
 
 @dataclass(frozen=True)
-class LogisticPolicy(FeaturePolicy):
-    """Base of the logistic policies for lists.
-
-    Args:
-        alpha: width of the draw or of the bound, in standard deviations.
-        sd: standard deviation of a weight before anything is known; wide where features have norm 1.
-        base: click rate to be expected before anything is known.
-        until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
-        examination: how often each position is looked at, if that is known: all of the list then counts.
-        features: how many features an item has; a study fills it in.
-    """
-
-    alpha: AtLeast0 = 0.5
-    sd: Annotated[float, "(0, inf)"] = 10.0
-    base: Annotated[float, "(0, 1)"] = 0.05
-
-    def _state(self, kind: type[State], n_items: int, n_positions: int) -> State:
-        d = self.n_features()
-        prior = np.zeros(d + 1), np.full(d + 1, self.sd**-2)
-        prior[0][d], prior[1][d] = math.log(self.base / (1.0 - self.base)), 1.0
-        return self.begin(kind, (n_items, n_positions), 0.0, [self.alpha], prior=prior, fits=True)
-
-
-@dataclass(frozen=True)
-class CascadeLogitTS(LogisticPolicy):
+class CascadeLogitTS(FeaturePolicy):
     """Thompson sampling in a logistic regression of clicks on features of items.
 
     Args:
         alpha: width of the draw, in standard deviations: 1 is Thompson sampling, 0 greedy.
         sd: standard deviation of a weight before anything is known; wide where features have norm 1.
         base: click rate to be expected before anything is known.
-        until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
-        examination: how often each position is looked at, if that is known: all of the list then counts.
-        features: how many features an item has; a study fills it in.
+        until, examination, features: see `FeaturePolicy`.
 
     >>> CascadeLogitTS(alpha=1.0).label
     'cascade-logit-ts:alpha=1'
@@ -72,13 +40,17 @@ class CascadeLogitTS(LogisticPolicy):
 
     name = "cascade-logit-ts"
     use_when = "items with features: the default; late outcomes, any click rates"
+    alpha: AtLeast0 = 0.5
+    sd: Annotated[float, "(0, inf)"] = 10.0
+    base: Annotated[float, "(0, 1)"] = 0.05
 
     def _begin(self, n_items: int, n_positions: int) -> LogitTSState:
-        return self._state(LogitTSState, n_items, n_positions)
+        d = self.n_features()
+        prior = np.zeros(d + 1), np.full(d + 1, self.sd**-2)
+        prior[0][d], prior[1][d] = math.log(self.base / (1.0 - self.base)), 1.0
+        return self.begin(LogitTSState, (n_items, n_positions), 0.0, [self.alpha], prior=prior, fits=True)
 
 
 @decide.register(LogitTSState)
 def _decide(state: LogitTSState, context: Any, rng: Any, shown: Any) -> int:
-    draw_weights(state, 0, state.settings[0], rng)
-    score_items(state, context, state.work[0])
-    return show_best(state, context, rng, shown)
+    return show_drawn(state, context, state.settings[0], rng, shown)

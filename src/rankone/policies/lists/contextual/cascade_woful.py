@@ -15,10 +15,9 @@ from rankone.kernels.policy import decide
 from rankone.policies.engines.regression import (
     FeaturePolicy,
     RegressionState,
-    add_widths,
     deviation_of,
     find_mean,
-    score_items,
+    score_by_bounds,
     show_best,
 )
 
@@ -33,9 +32,7 @@ class CascadeWOFUL(FeaturePolicy):
 
     Args:
         radius: how many standard deviations the bounds lie above the mean.
-        until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
-        examination: how often each position is looked at, if that is known: all of the list then counts.
-        features: how many features an item has; a study fills it in.
+        until, examination, features: see `FeaturePolicy`.
 
     >>> CascadeWOFUL().label
     'cascade-woful'
@@ -53,9 +50,7 @@ class CascadeWOFUL(FeaturePolicy):
 @decide.register(WOFULState)
 def _decide(state: WOFULState, context: Any, rng: Any, shown: Any) -> int:
     find_mean(state, 0)
-    find_mean(state, 1)
-    score_items(state, context, state.mean[1])
-    add_widths(state, 1, context, state.settings[0], math.inf)
+    score_by_bounds(state, 1, context, state.settings[0], math.inf)
     slot = show_best(state, context, rng, shown)
     for position in range(len(shown)):
         bound = state.settings[0] * deviation_of(state, 0, context, shown[position])

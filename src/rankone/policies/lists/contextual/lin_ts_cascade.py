@@ -10,15 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from rankone.kernels.policy import decide
-from rankone.policies.engines.regression import (
-    REG_ASKED,
-    FeaturePolicy,
-    RegressionState,
-    draw_weights,
-    find_mean,
-    score_items,
-    show_best,
-)
+from rankone.policies.engines.regression import REG_ASKED, FeaturePolicy, RegressionState, find_mean, show_drawn
 
 
 class LinTSCascadeState(RegressionState):
@@ -31,9 +23,7 @@ class LinTSCascade(FeaturePolicy):
 
     Args:
         scale: the paper's lambda: 1 in its theorem, 0.01 in its experiments.
-        until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
-        examination: how often each position is looked at, if that is known: all of the list then counts.
-        features: how many features an item has; a study fills it in.
+        until, examination, features: see `FeaturePolicy`.
 
     >>> LinTSCascade().label
     'lin-ts-cascade'
@@ -51,6 +41,5 @@ class LinTSCascade(FeaturePolicy):
 @decide.register(LinTSCascadeState)
 def _decide(state: LinTSCascadeState, context: Any, rng: Any, shown: Any) -> int:
     find_mean(state, 0)
-    draw_weights(state, 0, state.settings[0] * math.sqrt(math.log(state.counters[REG_ASKED] + 1.0)), rng)
-    score_items(state, context, state.work[0])
-    return show_best(state, context, rng, shown)
+    scale = state.settings[0] * math.sqrt(math.log(state.counters[REG_ASKED] + 1.0))
+    return show_drawn(state, context, scale, rng, shown)

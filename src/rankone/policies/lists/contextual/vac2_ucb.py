@@ -11,16 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from rankone.kernels.policy import decide
-from rankone.policies.engines.regression import (
-    SCORE,
-    WIDTH,
-    FeaturePolicy,
-    RegressionState,
-    add_widths,
-    find_mean,
-    score_items,
-    show_best,
-)
+from rankone.policies.engines.regression import SCORE, WIDTH, FeaturePolicy, RegressionState, score_by_bounds, show_best
 
 
 class VAC2State(RegressionState):
@@ -34,9 +25,7 @@ class VAC2UCB(FeaturePolicy):
     Args:
         radius: how many standard deviations the bounds lie from the mean.
         floor: the least variance of a click that observations are weighted by.
-        until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
-        examination: how often each position is looked at, if that is known: all of the list then counts.
-        features: how many features an item has; a study fills it in.
+        until, examination, features: see `FeaturePolicy`.
 
     >>> VAC2UCB(radius=1.0).label
     'vac2-ucb:radius=1'
@@ -53,9 +42,7 @@ class VAC2UCB(FeaturePolicy):
 
 @decide.register(VAC2State)
 def _decide(state: VAC2State, context: Any, rng: Any, shown: Any) -> int:
-    find_mean(state, 0)
-    score_items(state, context, state.mean[0])
-    add_widths(state, 0, context, state.settings[0], 1.0)
+    score_by_bounds(state, 0, context, state.settings[0], 1.0)
     scores = state.of_items[SCORE]
     for item in range(len(scores)):
         scores[item] = max(0.0, scores[item])

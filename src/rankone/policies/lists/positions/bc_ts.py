@@ -10,32 +10,25 @@ The draws are too sure of themselves where attraction is high and examination lo
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Annotated, Any, NamedTuple
 
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.layout import (
-    OfPositions,
-    needed_examination,
-    positions_by_weight,
-    rank_largest,
-    show_at,
-)
+from rankone.policies.engines.lists.layout import OfPositions, needed_examination, positions_by_weight, show_largest
 
 
 class BCTSState(NamedTuple):
     """Clicks of every item, and how much it was looked at."""
 
-    looks: Floats  # (L,) sum of the examinations at which the item was shown
-    clicks: Floats  # (L,)
-    scores: Floats  # (L,) scratch space
-    top: Ints  # (K,) scratch space
-    examination: Floats  # (K,)
-    positions: Ints  # (K,)
+    looks: Annotated[Floats, "L"]  # sum of the examinations at which the item was shown
+    clicks: Annotated[Floats, "L"]
+    scores: Annotated[Floats, "L"]  # scratch space
+    top: Annotated[Ints, "K"]  # scratch space
+    examination: Annotated[Floats, "K"]
+    positions: Annotated[Ints, "K"]
 
 
 @dataclass(frozen=True)
@@ -55,8 +48,8 @@ class BCTS(ListPolicy):
 
     def _begin(self, n_items: int, n_positions: int) -> BCTSState:
         exams = needed_examination(self, self.examination, n_positions)
-        looks, clicks, scores = np.zeros((3, n_items))
-        return BCTSState(looks, clicks, scores, np.zeros(n_positions, np.int64), exams, positions_by_weight(exams))
+        positions = positions_by_weight(exams)
+        return start_state(BCTSState, L=n_items, K=n_positions, examination=exams, positions=positions)
 
 
 @decide.register(BCTSState)
@@ -64,8 +57,7 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     looks, clicks, scores = state.looks, state.clicks, state.scores
     for item in range(len(scores)):
         scores[item] = draw_beta(max(looks[item], clicks[item]), clicks[item], rng)
-    rank_largest(scores, scores, state.top)
-    show_at(state.positions, state.top, shown)
+    show_largest(state, scores, scores, shown)
     return 0
 
 

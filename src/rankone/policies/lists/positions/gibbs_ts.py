@@ -20,9 +20,10 @@ import numpy as np
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import View, decide, learn, view
 from rankone.numerics.arrays import Floats, Ints
-from rankone.numerics.betas.product_posterior import HULL, draw_factor, draw_factors, make_hull
+from rankone.numerics.betas.product_posterior import draw_factor, draw_factors, make_hull
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.layout import item_view, rank_largest, show_at
+from rankone.policies.engines.lists.layout import item_view, rank_largest, show_largest
 
 GIBBS_ASKED, GIBBS_EVERY = range(2)
 _FREE = 50  # items up to which examinations are drawn for every list
@@ -31,18 +32,18 @@ _FREE = 50  # items up to which examinations are drawn for every list
 class GibbsTSState(NamedTuple):
     """Clicks, displays without a click, and the factors drawn last."""
 
-    item_clicks: Floats  # (L,)
-    position_clicks: Floats  # (K,)
-    misses: Floats  # (L, K)
-    misses_by_position: Floats  # (K, L) the same, turned
-    attraction: Floats  # (L,) drawn last
-    examination: Floats  # (K,) drawn last, the largest is 1
-    item_hulls: Floats  # (L, 5)
-    position_hulls: Floats  # (K, 5)
-    stale: Ints  # (L,) 1 where the hull of an item has to be made anew
-    top: Ints  # (K,) scratch space: the best items
-    positions: Ints  # (K,) scratch space: the most examined positions
-    counters: Ints  # (2,) lists so far; lists between two draws of the examinations
+    item_clicks: Annotated[Floats, "L"]
+    position_clicks: Annotated[Floats, "K"]
+    misses: Annotated[Floats, "L, K"]
+    misses_by_position: Annotated[Floats, "K, L"]  # the same, turned
+    attraction: Annotated[Floats, "L"]  # drawn last
+    examination: Annotated[Floats, "K"]  # drawn last, the largest is 1
+    item_hulls: Annotated[Floats, "L, 5"]
+    position_hulls: Annotated[Floats, "K, 5"]
+    stale: Annotated[Ints, "L"]  # 1 where the hull of an item has to be made anew
+    top: Annotated[Ints, "K"]  # scratch space: the best items
+    positions: Annotated[Ints, "K"]  # scratch space: the most examined positions
+    counters: Annotated[Ints, "2"]  # lists so far; lists between two draws of the examinations
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,7 @@ class GibbsTS(ListPolicy):
 
     def _begin(self, n_items: int, n_positions: int) -> GibbsTSState:
         every = self.every if self.every is not None else 1 + (n_items - 1) // _FREE
-        top, positions = np.zeros((2, n_positions), np.int64)
-        clicks = np.zeros(n_items), np.zeros(n_positions)
-        misses = np.zeros((n_items, n_positions)), np.zeros((n_positions, n_items))
-        values = np.zeros(n_items), np.ones(n_positions)
-        hulls = np.zeros((n_items, HULL)), np.zeros((n_positions, HULL))
-        stale, counters = np.ones(n_items, np.int64), np.array([0, every])
-        return GibbsTSState(*clicks, *misses, *values, *hulls, stale, top, positions, counters)
+        return start_state(GibbsTSState, L=n_items, K=n_positions, examination=1.0, stale=1, counters=[0, every])
 
 
 @noalloc
@@ -94,9 +89,8 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     if state.counters[GIBBS_ASKED] % state.counters[GIBBS_EVERY] == 0:
         draw_examinations(state, rng)
     state.counters[GIBBS_ASKED] += 1
-    rank_largest(state.attraction, state.attraction, state.top)
     rank_largest(state.examination, state.examination, state.positions)
-    show_at(state.positions, state.top, shown)
+    show_largest(state, state.attraction, state.attraction, shown)
     return 0
 
 

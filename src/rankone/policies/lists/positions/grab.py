@@ -23,8 +23,9 @@ import numpy as np
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
-from rankone.numerics.assignment import assign, start_assignment
+from rankone.numerics.assignment import assign
 from rankone.numerics.kl import kl_upper
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy, needed_horizon
 from rankone.policies.engines.lists.layout import rank_largest
 
@@ -37,20 +38,20 @@ STARTED, GRAB_STALE, GRAB_COUNTER, GAMMA = range(4)
 class GrabState(NamedTuple):
     """What was seen of every item at every position, and who leads."""
 
-    shows: Ints  # (L, K)
-    clicks: Ints  # (L, K)
-    high: Floats  # (L, K) upper bounds
-    means: Floats  # (L, K) with what breaks ties
-    ties: Floats  # (L, K)
-    leader: Ints  # (K,)
-    heights: Floats  # (K,) means of the leader
-    order: Ints  # (K,) positions, the largest mean first
-    inside: Ints  # (L,) 1 for the items of the leader
-    led: Ints  # (2, 4096) a mark of each leader, and how often it has led
-    counters: Ints  # (4,) has it begun; is the leader to be found again; where it is counted; gamma
-    duals: Floats  # scratch space of the assignment
-    pairs: Ints  # likewise
-    constants: Floats  # (1,) log T
+    shows: Annotated[Ints, "L, K"]
+    clicks: Annotated[Ints, "L, K"]
+    high: Annotated[Floats, "L, K"]  # upper bounds
+    means: Annotated[Floats, "L, K"]  # with what breaks ties
+    ties: Annotated[Floats, "L, K"]
+    leader: Annotated[Ints, "K"]
+    heights: Annotated[Floats, "K"]  # means of the leader
+    order: Annotated[Ints, "K"]  # positions, the largest mean first
+    inside: Annotated[Ints, "L"]  # 1 for the items of the leader
+    led: Annotated[Ints, "2, 4096"]  # a mark of each leader, and how often it has led
+    counters: Annotated[Ints, "4"]  # has it begun; is the leader to be found again; where it is counted; gamma
+    duals: Annotated[Floats, "3, M"]  # scratch space of the assignment; M is L + 1
+    pairs: Annotated[Ints, "3, M"]  # likewise
+    constants: Annotated[Floats, "1"]  # log T
 
 
 @dataclass(frozen=True)
@@ -72,24 +73,9 @@ class Grab(ListPolicy):
 
     def _begin(self, n_items: int, n_positions: int) -> GrabState:
         gamma = max(1, n_items - 1) if self.gamma is None else self.gamma
-        cells = (n_items, n_positions)
-        duals, pairs = start_assignment(n_positions, n_items)
-        return GrabState(
-            shows=np.zeros(cells, np.int64),
-            clicks=np.zeros(cells, np.int64),
-            high=np.ones(cells),
-            means=np.zeros(cells),
-            ties=np.zeros(cells),
-            leader=np.zeros(n_positions, np.int64),
-            heights=np.zeros(n_positions),
-            order=np.zeros(n_positions, np.int64),
-            inside=np.zeros(n_items, np.int64),
-            led=np.zeros((2, _COUNTED), np.int64),
-            counters=np.array([0, 1, 0, gamma]),
-            duals=duals,
-            pairs=pairs,
-            constants=np.array([math.log(needed_horizon(self, self.horizon))]),
-        )
+        log_horizon = math.log(needed_horizon(self, self.horizon))
+        sizes, counters = {"L": n_items, "K": n_positions, "M": n_items + 1}, [0, 1, 0, gamma]
+        return start_state(GrabState, **sizes, high=1.0, counters=counters, constants=log_horizon)
 
 
 @noalloc
@@ -119,27 +105,28 @@ def _find_leader(state: Any) -> None:
 
 
 @noalloc
-def _best_change(state: Any, rng: Any) -> int:
-    """Return the change of the leader with the largest index: the rank of who swaps with the next, or the number of
-    positions plus the item that takes the last place; -1: none is better."""
+def _gain(state: Any, change: int) -> float:
+    """Return what a change of the leader gains by the upper bounds: two that follow each other swap, from the rank of
+    the first, or, from the number of positions on, an item takes the last place; below 0: it is in the list already."""
     leader, high, order, n_positions = state.leader, state.high, state.order, len(state.order)
+    if change < n_positions - 1:
+        one, other = order[change], order[change + 1]
+        apart = high[leader[one], one] + high[leader[other], other]
+        return (high[leader[other], one] + high[leader[one], other]) - apart
+    item, last = change - n_positions, order[n_positions - 1]
+    return high[item, last] - high[leader[last], last] if item >= 0 and state.inside[item] == 0 else -1.0
+
+
+@noalloc
+def _best_change(state: Any, rng: Any) -> int:
+    """Return the change of the leader that gains most (see `_gain`), ties at random; -1: none is better."""
     best, most, ties = -1, 0.0, 0
-    for rank in range(n_positions - 1):
-        one, other = order[rank], order[rank + 1]
-        gain = (high[leader[other], one] + high[leader[one], other]) - (
-            high[leader[one], one] + high[leader[other], other]
-        )
+    for change in range(len(state.order) + len(state.inside)):
+        gain = _gain(state, change)
         if gain > 0.0 and gain >= most:
             ties = ties + 1 if gain == most else 1
             if rng.random() * ties < 1.0:
-                best, most = rank, gain
-    last = order[n_positions - 1]
-    for item in range(len(state.inside)):
-        gain = high[item, last] - high[leader[last], last]
-        if state.inside[item] == 0 and gain > 0.0 and gain >= most:
-            ties = ties + 1 if gain == most else 1
-            if rng.random() * ties < 1.0:
-                best, most = n_positions + item, gain
+                best, most = change, gain
     return best
 
 

@@ -15,13 +15,12 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
-import numpy as np
-
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.layout import rank_largest, show_at
+from rankone.policies.engines.lists.layout import rank_largest, show_largest
 
 _EDGE = 1e-12  # 0 and 1 themselves have no likelihood
 
@@ -29,14 +28,14 @@ _EDGE = 1e-12  # 0 and 1 themselves have no likelihood
 class PBMHBState(NamedTuple):
     """What was seen of every item at every position, and the particle."""
 
-    misses: Ints  # (L, K) displays without a click
-    clicks: Ints  # (L, K)
-    attraction: Floats  # (L,)
-    examination: Floats  # (K,)
-    top: Ints  # (K,) scratch space
-    positions: Ints  # (K,) scratch space
-    counters: Ints  # (1,) lists so far
-    settings: Floats  # (2,) c; the prior
+    misses: Annotated[Ints, "L, K"]  # displays without a click
+    clicks: Annotated[Ints, "L, K"]
+    attraction: Annotated[Floats, "L"]
+    examination: Annotated[Floats, "K"]
+    top: Annotated[Ints, "K"]  # scratch space
+    positions: Annotated[Ints, "K"]  # scratch space
+    counters: Annotated[Ints, "1"]  # lists so far
+    settings: Annotated[Floats, "2"]  # c; the prior
 
 
 @dataclass(frozen=True)
@@ -57,16 +56,7 @@ class PBMHB(ListPolicy):
     prior: Annotated[float, "[0, inf)"] = 0.5
 
     def _begin(self, n_items: int, n_positions: int) -> PBMHBState:
-        return PBMHBState(
-            misses=np.zeros((n_items, n_positions), np.int64),
-            clicks=np.zeros((n_items, n_positions), np.int64),
-            attraction=np.zeros(n_items),
-            examination=np.ones(n_positions),
-            top=np.zeros(n_positions, np.int64),
-            positions=np.zeros(n_positions, np.int64),
-            counters=np.zeros(1, np.int64),
-            settings=np.array([self.c, self.prior]),
-        )
+        return start_state(PBMHBState, L=n_items, K=n_positions, examination=1.0, settings=[self.c, self.prior])
 
 
 @noalloc
@@ -129,9 +119,8 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
         attraction[item] = _move(state, item, True, attraction[item], width, rng)
     for position in range(1, len(examination)):
         examination[position] = _move(state, position, False, examination[position], width, rng)
-    rank_largest(attraction, attraction, state.top)
     rank_largest(examination, examination, state.positions)
-    show_at(state.positions, state.top, shown)
+    show_largest(state, attraction, attraction, shown)
     return 0
 
 

@@ -16,7 +16,7 @@ least (`PBM.lower_bound_constant`).
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -24,31 +24,31 @@ from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.kl import bernoulli_kl
+from rankone.numerics.states import start_state
 from rankone.policies.base import AtLeast0, ListPolicy, needed_horizon
 from rankone.policies.engines.lists.layout import (
     OfPositions,
     draw_ties,
     needed_examination,
     positions_by_weight,
-    rank_largest,
-    show_at,
+    show_largest,
 )
 
 
 class PBMPIEState(NamedTuple):
     """Displays and clicks of every item at every position."""
 
-    pulls: Ints  # (L, K)
-    clicks: Ints  # (L, K)
-    totals: Floats  # (L, 2) clicks; sum of examinations
-    order: Ints  # (L,) how items are numbered in the first lists
-    scores: Floats  # (2, L) scratch space: estimates and ties
-    top: Ints  # (K,) scratch space: the leaders
-    candidates: Ints  # (L,) scratch space
-    counters: Ints  # (1,) lists so far
-    constants: Floats  # (1,)
-    examination: Floats  # (K,)
-    positions: Ints  # (K,)
+    pulls: Annotated[Ints, "L, K"]
+    clicks: Annotated[Ints, "L, K"]
+    totals: Annotated[Floats, "L, 2"]  # clicks; sum of examinations
+    order: Annotated[Ints, "L"]  # how items are numbered in the first lists
+    scores: Annotated[Floats, "2, L"]  # scratch space: estimates and ties
+    top: Annotated[Ints, "K"]  # scratch space: the leaders
+    candidates: Annotated[Ints, "L"]  # scratch space
+    counters: Annotated[Ints, "1"]  # lists so far
+    constants: Annotated[Floats, "1"]
+    examination: Annotated[Floats, "K"]
+    positions: Annotated[Ints, "K"]
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,8 @@ class PBMPIE(ListPolicy):
     def _begin(self, n_items: int, n_positions: int) -> PBMPIEState:
         exams = needed_examination(self, self.examination, n_positions)
         level = (1.0 + self.epsilon) * math.log(needed_horizon(self, self.horizon))
-        pulls, clicks = np.zeros((2, n_items, n_positions), np.int64)
-        top, candidates, counters = (np.zeros(size, np.int64) for size in (n_positions, n_items, 1))
-        totals, order, scores = np.zeros((n_items, 2)), np.arange(n_items), np.zeros((2, n_items))
-        constants, positions = np.array([level]), positions_by_weight(exams)
-        return PBMPIEState(pulls, clicks, totals, order, scores, top, candidates, counters, constants, exams, positions)
+        fixed = {"constants": level, "examination": exams, "positions": positions_by_weight(exams)}
+        return start_state(PBMPIEState, L=n_items, K=n_positions, order=np.arange(n_items), **fixed)
 
 
 @noalloc
@@ -119,8 +116,7 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     for item in range(len(estimates)):
         estimates[item] = totals[item, 0] / totals[item, 1] if totals[item, 1] > 0.0 else 0.0
     draw_ties(ties, rng)
-    rank_largest(estimates, ties, top)
-    show_at(state.positions, top, shown)
+    show_largest(state, estimates, ties, shown)
     for position in range(len(top)):
         ties[top[position]] = -1.0  # from here on: a leader
     last, count = estimates[top[len(top) - 1]], 0

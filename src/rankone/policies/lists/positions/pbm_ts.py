@@ -7,34 +7,27 @@ from it (`numerics.product_posterior`), and the k-th largest draw goes to the k-
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Annotated, Any, NamedTuple
 
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
-from rankone.numerics.betas.product_posterior import HULL, draw_factors
+from rankone.numerics.betas.product_posterior import draw_factors
+from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.layout import (
-    OfPositions,
-    needed_examination,
-    positions_by_weight,
-    rank_largest,
-    show_at,
-)
+from rankone.policies.engines.lists.layout import OfPositions, needed_examination, positions_by_weight, show_largest
 
 
 class PBMTSState(NamedTuple):
     """Clicks of every item, and its displays without a click at every position."""
 
-    clicks: Floats  # (L,)
-    misses: Floats  # (L, K)
-    hulls: Floats  # (L, 5) what draws are made from
-    stale: Ints  # (L,) 1 where the counts changed since the hull was made
-    scores: Floats  # (L,) scratch space
-    top: Ints  # (K,) scratch space
-    examination: Floats  # (K,)
-    positions: Ints  # (K,)
+    clicks: Annotated[Floats, "L"]
+    misses: Annotated[Floats, "L, K"]
+    hulls: Annotated[Floats, "L, 5"]  # what draws are made from
+    stale: Annotated[Ints, "L"]  # 1 where the counts changed since the hull was made
+    scores: Annotated[Floats, "L"]  # scratch space
+    top: Annotated[Ints, "K"]  # scratch space
+    examination: Annotated[Floats, "K"]
+    positions: Annotated[Ints, "K"]
 
 
 @dataclass(frozen=True)
@@ -54,16 +47,14 @@ class PBMTS(ListPolicy):
 
     def _begin(self, n_items: int, n_positions: int) -> PBMTSState:
         exams = needed_examination(self, self.examination, n_positions)
-        misses, hulls, stale = np.zeros((n_items, n_positions)), np.zeros((n_items, HULL)), np.ones(n_items, np.int64)
-        clicks, scores, top = np.zeros(n_items), np.zeros(n_items), np.zeros(n_positions, np.int64)
-        return PBMTSState(clicks, misses, hulls, stale, scores, top, exams, positions_by_weight(exams))
+        positions = positions_by_weight(exams)
+        return start_state(PBMTSState, L=n_items, K=n_positions, stale=1, examination=exams, positions=positions)
 
 
 @decide.register(PBMTSState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     draw_factors(state.clicks, state.misses, state.examination, state.hulls, state.stale, state.scores, rng)
-    rank_largest(state.scores, state.scores, state.top)
-    show_at(state.positions, state.top, shown)
+    show_largest(state, state.scores, state.scores, shown)
     return 0
 
 

@@ -11,35 +11,33 @@ afresh. Its regret is far above that of the others that know the examination: fo
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Annotated, Any, NamedTuple
 
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.states import start_state
 from rankone.policies.base import AtLeast0, ListPolicy
 from rankone.policies.engines.lists.layout import (
     OfPositions,
     draw_ties,
     needed_examination,
     positions_by_weight,
-    rank_largest,
-    show_at,
+    show_largest,
 )
 
 
 class PBMUCBState(NamedTuple):
     """Displays and clicks of every item, and how much it was looked at."""
 
-    pulls: Ints  # (L,) displays
-    looks: Floats  # (L,) sum of the examinations at which the item was shown
-    clicks: Ints  # (L,)
-    scores: Floats  # (2, L) scratch space: indices and ties
-    top: Ints  # (K,) scratch space
-    counters: Ints  # (1,) lists so far
-    epsilon: Floats  # (1,)
-    examination: Floats  # (K,)
-    positions: Ints  # (K,)
+    pulls: Annotated[Ints, "L"]  # displays
+    looks: Annotated[Floats, "L"]  # sum of the examinations at which the item was shown
+    clicks: Annotated[Ints, "L"]
+    scores: Annotated[Floats, "2, L"]  # scratch space: indices and ties
+    top: Annotated[Ints, "K"]  # scratch space
+    counters: Annotated[Ints, "1"]  # lists so far
+    epsilon: Annotated[Floats, "1"]
+    examination: Annotated[Floats, "K"]
+    positions: Annotated[Ints, "K"]
 
 
 @dataclass(frozen=True)
@@ -61,10 +59,8 @@ class PBMUCB(ListPolicy):
 
     def _begin(self, n_items: int, n_positions: int) -> PBMUCBState:
         exams = needed_examination(self, self.examination, n_positions)
-        pulls, clicks = np.zeros((2, n_items), np.int64)
-        looks, scores, epsilon = np.zeros(n_items), np.zeros((2, n_items)), np.array([self.epsilon])
-        top, counters, positions = np.zeros(n_positions, np.int64), np.zeros(1, np.int64), positions_by_weight(exams)
-        return PBMUCBState(pulls, looks, clicks, scores, top, counters, epsilon, exams, positions)
+        fixed = {"epsilon": self.epsilon, "examination": exams, "positions": positions_by_weight(exams)}
+        return start_state(PBMUCBState, L=n_items, K=n_positions, **fixed)
 
 
 @decide.register(PBMUCBState)
@@ -78,8 +74,7 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
             width = math.sqrt(state.pulls[item] * level / (2.0 * looks * looks))
             scores[0, item] = state.clicks[item] / looks + width
     draw_ties(scores[1], rng)
-    rank_largest(scores[0], scores[1], state.top)
-    show_at(state.positions, state.top, shown)
+    show_largest(state, scores[0], scores[1], shown)
     return 0
 
 

@@ -45,7 +45,7 @@ class Call:
     caller: Token  # that let it in, or `THIS_MACHINE`
     headers: Mapping[str, str]  # by name, in lower case
     name: str  # of the experiment, if the path has one
-    id: str  # of the decision, if the path has one
+    id: str  # of the decision or the flag, if the path has one
     body: Any
     query: Any
 
@@ -80,6 +80,7 @@ class Operation:
     large: bool = False  # its body may be large
     keyed: bool = False  # takes an Idempotency-Key
     slow: bool = False  # may take as long as an export
+    refused: Callable[[Problem, str], Response] | None = None  # how it says errors, where that is not a problem in JSON
     simple: bool = False  # a page may send it to another site just so: JSON called a text, with the token in it
 
     @property
@@ -142,14 +143,14 @@ class Endpoint:
         try:
             response = await self._answer(scope, receive)
         except (Problem, RankoneError) as error:
-            response = Problem.of(error).response()
+            response = self._refused(Problem.of(error), scope)
         except TimeoutError:
-            response = self._too_slow().response()
+            response = self._refused(self._too_slow(), scope)
         except ClientLeft:
             response = Problem(400, "cut-off", "somebody to wait for the answer", "nobody", "ask again").response()
         except Exception as error:
             log.exception("%s failed", self._operation.name)
-            response = Problem.of(error).response()
+            response = self._refused(Problem.of(error), scope)
         seconds = time.perf_counter() - began
         self._service.meters.answered(self._operation.name, response.status_code, seconds)
         if self._service.log is not None:
@@ -161,7 +162,7 @@ class Endpoint:
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
         if len(headers) < len(scope["headers"]):
             _check_single(scope["headers"])
-        name, id = names.get("name", ""), names.get("id", "")
+        name, id = names.get("name", ""), names.get("id", names.get("flag", ""))
         caller, body, query = THIS_MACHINE, None, None
         if operation.simple:
             body = await self._body(receive, headers)
@@ -195,6 +196,10 @@ class Endpoint:
             raise Problem(415, "not-json", expected, got, "send JSON and say so")
         with _validating():
             return self._operation.body.model_validate_json(content or b"{}")
+
+    def _refused(self, problem: Problem, scope: Scope) -> Response:
+        refused = self._operation.refused
+        return problem.response() if refused is None else refused(problem, scope["path_params"].get("flag", ""))
 
     def _too_slow(self) -> Problem:
         do = "try again; it may have got in, and an Idempotency-Key makes an ask safe to repeat"

@@ -98,6 +98,24 @@ class Visited:
     repeated: bool  # the visitor asked before and got this then: it may have been shown
 
 
+@answer_of
+class Flag:
+    """A flag of OpenFeature, evaluated for a visitor."""
+
+    key: str
+    value: dict[str, str] | str  # the level of each factor, or of the one that the key names
+    variant: str
+    reason: Literal["SPLIT", "STATIC"]  # STATIC: the experiment is stopped
+    metadata: dict[str, str | int]  # the decision's id and number
+
+
+@answer_of
+class Flags:
+    """All flags, evaluated for a visitor."""
+
+    flags: list[Flag]
+
+
 class _Explanation:
     detail: str  # what was expected, what came, what to do
     expected: str

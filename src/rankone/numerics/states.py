@@ -1,0 +1,39 @@
+"""States declared with the shapes of their arrays, so that code says only what is not zero at the start."""
+
+import functools
+import typing
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+State = TypeVar("State", bound=NamedTuple)
+
+
+def start_state(kind: type[State], **given: Any) -> State:
+    """Return a state of zeros, but for the values given by the names of its fields.
+
+    Each field declares its shape: sizes that are numbers or single letters, and what the letters are is given, too.
+
+    >>> from typing import Annotated
+    >>> from rankone.numerics.arrays import Floats, Ints
+    >>> class Counts(NamedTuple):
+    ...     clicks: Annotated[Ints, "L, K"]
+    ...     share: Annotated[Floats, "1"]
+    >>> start_state(Counts, L=1, K=2, share=0.5)
+    Counts(clicks=array([[0, 0]]), share=array([0.5]))
+    """
+    return kind(*(_filled(*declared, given, name) for name, declared in _declared(kind).items()))
+
+
+def _filled(dtype: Any, shape: str, given: dict[str, Any], name: str) -> Any:
+    result = np.zeros([given[size] if size in given else int(size) for size in shape.split(", ")], dtype)
+    result[...] = given.get(name, 0)
+    return result
+
+
+@functools.cache
+def _declared(kind: Any) -> dict[str, tuple[Any, str]]:
+    """Return the type of numbers and the shape of each field."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    dtypes = {name: typing.get_args(typing.get_args(hints[name].__origin__)[1])[0] for name in kind._fields}
+    return {name: (dtype, hints[name].__metadata__[0]) for name, dtype in dtypes.items()}
