@@ -49,7 +49,7 @@ def main() -> None:
     wanted = sys.argv[1:]
     if unknown := set(wanted) - set(names):
         sys.exit(
-            f"expected benchmarks {', '.join(names)} - got {', '.join(unknown)} - name some of them, or none for all"
+            f"Expected benchmarks {', '.join(names)}, but got {', '.join(unknown)}. Name some of them, or none for all"
         )
     sections: dict[str, str] = {}
     for name in wanted or [name for name in names if name not in WHEN_NAMED]:

@@ -168,7 +168,7 @@ def main() -> None:
     parser.add_argument("policies", nargs="*", help="default: all on pairs that both have, but the yardstick best")
     given = parser.parse_intermixed_args()
     if not (given.path / "src" / "rankone").is_dir():
-        sys.exit(f"expected a checkout with src/rankone - got {given.path} - name its folder")
+        sys.exit(f"Expected a checkout with src/rankone, but got {given.path}. Name its folder")
     other, policies = given.path.resolve(), given.policies or _all(given.path.resolve())
     if given.ask:
         ask_costs(other)

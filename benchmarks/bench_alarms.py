@@ -29,9 +29,9 @@ from rankone.evidence.change_monitor import (
 from rankone.evidence.levels import remember, start_evidence, uses_nonclicks, weigh_click, weigh_nonclick
 from rankone.evidence.mixing import mix_evenly
 from rankone.evidence.steering import (
+    AIMS,
     EXPLORE,
     EXPLORED,
-    GOALS,
     PARTS,
     comparisons,
     look_due,
@@ -93,7 +93,7 @@ def play(known: Any, stage: Any, rng: Any, visitors: Any, means: Floats, site: F
                 stage.shown,
                 stage.bars[0],
                 stage.bars[1],
-                stage.goal,
+                stage.aim,
                 mix,
                 stage.leaders,
             )
@@ -126,7 +126,7 @@ class Stage(NamedTuple):
     bars: Floats
     reversal: Floats
     probes: Floats
-    goal: Any
+    aim: Any
 
 
 class Found(NamedTuple):
@@ -142,7 +142,7 @@ def run(
     visitors: int,
     site: str = "steady",
     policy: str = "uts",
-    goal: str = "both",
+    aim: str = "both",
     change: str = "ignore",
     interaction: str = "ignore",
     oracle: bool = False,
@@ -150,7 +150,7 @@ def run(
 ) -> Found:
     """Run an experiment in worlds that follow each other; `oracle` begins anew where one does."""
     shape = tables[0].shape
-    size, aim, moves = sum(shape), GOALS[goal], movement(site, visitors)
+    size, how, moves = sum(shape), AIMS[aim], movement(site, visitors)
     luck, lost, best = generator(seed, "visitors"), np.zeros(1), np.zeros(1)
     alarms: list[tuple[int, int]] = []
     restarts = eras = tried = 0
@@ -184,9 +184,9 @@ def run(
             bars,
             np.array([bar]),
             np.array([PROBES if change == "restart" or (interaction == "test-all" and misfit) else 0.0]),
-            aim,
+            how,
         )
-        return (state, start_steering(shape, aim.explore), start_evidence(shape), watch), stage, rng
+        return (state, start_steering(shape, how.explore), start_evidence(shape), watch), stage, rng
 
     known, stage, rng = era(fresh=True)
     at = 0
@@ -291,7 +291,7 @@ def false_alarms() -> str:
 def worth(name: str) -> str:
     """Write what it is worth to do something about an alarm in a world."""
     worlds, visitors, runs, ways = WORLDS[name]
-    lines = [f"| {name} | clicks lost | alarms in a run | visitors until then, median (90 %) |", "|---|---|---|---|"]
+    lines = [f"| {name} | clicks lost | alarms in a run | visitors until then, median (90%) |", "|---|---|---|---|"]
     for way, how in ways.items():
         lost, counts, delays = [], [], []
         for seed in range(runs):

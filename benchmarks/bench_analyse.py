@@ -1,10 +1,10 @@
 """How often what `rankone analyse` says is true, in simulated tables.
 
-First what it calls levels, which should be wrong in 5 % of tables at most. "not the best": a level was called so that
+First what it calls levels, which should be wrong in 5% of tables at most. "not the best": a level was called so that
 is the best one, or as good as any; "is the best": a level was called so that is not, or that others equal. "settled" is
 no error: both factors were left with their one best level.
 
-Then the share of tables in which each interval held, 95 % wanted. "levels" is that of a level's ratio to the best one;
+Then the share of tables in which each interval held, 95% wanted. "levels" is that of a level's ratio to the best one;
 "loss" that showing the answer gives up no more than was said; "rate" the interval of the best combination's rate; "as
 observed" that of the highest observed rate, without a product. "overrated" is how much too high the highest observed
 rate was on average, and then the shrunken one.
@@ -56,13 +56,13 @@ class World(NamedTuple):
 
 SAME, NEAR, CLEAR, FAR = [1.0] * 4, [1.0, 0.97, 0.9, 0.85], [1.0, 0.9, 0.8, 0.7], [1.0, 0.75, 0.6, 0.4]
 WORLDS = {
-    "4 x 4, all the same, 2 %, 1,000 a pair": World(SAME, SAME, 0.02, 1000),
-    "4 x 4, all the same, 2 %, 50 a pair (one click)": World(SAME, SAME, 0.02, 50),
-    "4 x 2, 1 to 0.4, 3 %, 60 a pair": World([1.0, 0.8, 0.6, 0.4], [1.0, 0.7], 0.03, 60),
-    "4 x 4, near ties, 1.3 %, 3,000 a pair": World(NEAR, NEAR, 0.013, 3000),
-    "4 x 4, levels as in headline tests, 1.3 %, 3,000 a pair": World(SAME, SAME, 0.013, 3000, like_archive=True),
-    "2 x 2, clear, 10 %, 1,000 a pair": World([1.0, 0.5], [1.0, 0.5], 0.1, 1000),
-    "3 x 2, 95 %, 40 a pair": World([1.0, 0.9, 0.8], [1.0, 0.95], 0.95, 40),
+    "4 x 4, all the same, 2%, 1,000 a pair": World(SAME, SAME, 0.02, 1000),
+    "4 x 4, all the same, 2%, 50 a pair (one click)": World(SAME, SAME, 0.02, 50),
+    "4 x 2, 1 to 0.4, 3%, 60 a pair": World([1.0, 0.8, 0.6, 0.4], [1.0, 0.7], 0.03, 60),
+    "4 x 4, near ties, 1.3%, 3,000 a pair": World(NEAR, NEAR, 0.013, 3000),
+    "4 x 4, levels as in headline tests, 1.3%, 3,000 a pair": World(SAME, SAME, 0.013, 3000, like_archive=True),
+    "2 x 2, clear, 10%, 1,000 a pair": World([1.0, 0.5], [1.0, 0.5], 0.1, 1000),
+    "3 x 2, 95%, 40 a pair": World([1.0, 0.9, 0.8], [1.0, 0.95], 0.95, 40),
     "4 x 4, near ties, shares from 1 to 20": World(NEAR, NEAR, 0.03, 4000, uneven=20.0),
     "4 x 4, all the same, shares from 1 to 20, few clicks": World(SAME, SAME, 0.02, 500, uneven=20.0),
     "3 x 2, shares from 1 to 20, twice the scatter, from 8 uneven rows": World(
@@ -77,7 +77,7 @@ WORLDS = {
     "4 x 4, near ties, twice the scatter, given": World(NEAR, NEAR, 0.03, 2000, 2.0, "given"),
     "4 x 4, near ties, twice the scatter, from 8 rows per pair": World(NEAR, NEAR, 0.03, 2000, 2.0, "repeats"),
     "the same, not known: as if binomial": World(NEAR, NEAR, 0.03, 2000, 2.0),
-    "4 x 4, near ties, no product: pairs off by 10 %": World(NEAR, NEAR, 0.03, 2000, off=0.1),
+    "4 x 4, near ties, no product: pairs off by 10%": World(NEAR, NEAR, 0.03, 2000, off=0.1),
     "4 x 4, all the same, rate doubles while shares move, no days": World(SAME, SAME, 0.02, 2000, drift=True),
 }
 EQUAL_2, EQUAL_12 = [1.0] * 2, [1.0] * 12

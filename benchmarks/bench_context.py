@@ -50,7 +50,7 @@ def wrong(world: str, seed: int, visitors: int) -> tuple[bool, bool, bool]:
     table, share = means_of(world)
     rng = generator(seed, "bench context", world)
     winner = group = won = False
-    settings = {"context": CONTEXT, "policy": "logit-ts", "goal": "both", "db": None, "seed": seed}
+    settings = {"context": CONTEXT, "policy": "logit-ts", "aim": "both", "db": None, "seed": seed}
     with Experiment("bench", factors=FACTORS, **settings) as live:
         for step in range(visitors // 10):
             kind = int(rng.choice(len(KINDS), p=share))
@@ -100,8 +100,8 @@ def ask_table(rounds: int = 400) -> list[str]:
     factors = {"headline": list("ABCDE"), "image": list("1234")}
     context = {"device": ["phone", "desktop"]} | {f"flag {number}": bool for number in range(8)}
     said = {"device": "phone"} | {f"flag {number}": number % 2 == 0 for number in range(8)}
-    plain = Experiment("plain", factors=factors, db=None, seed=1, goal="both", policy="uts")
-    ours = Experiment("ours", factors=factors, db=None, seed=1, goal="both", policy="logit-ts", context=context)
+    plain = Experiment("plain", factors=factors, db=None, seed=1, aim="both", policy="uts")
+    ours = Experiment("ours", factors=factors, db=None, seed=1, aim="both", policy="logit-ts", context=context)
     taken: dict[str, list[float]] = {"uts": [], "logit-ts": []}
     for number in range(2 * rounds):
         for name, live, more in (("uts", plain, {}), ("logit-ts", ours, {"context": said})):

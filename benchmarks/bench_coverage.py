@@ -51,7 +51,7 @@ def kinds() -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray, str]]:
     yield "every position examined alike", even[:16] * 0.5, np.ones(6), moved(16, 6, 150), "exam1"
     yield "100 lists, best item .97", np.linspace(0.97, 0.1, 8), curve[:4], ranked(8, 4, 100, 1), "exam1"
     yield "500 lists, best item .97", np.linspace(0.97, 0.05, 12), curve, ranked(12, 6, 500, 2), "exam1"
-    yield "rates of 1 to 4 %", np.linspace(0.01, 0.04, 16), curve, moved(16, 6, 2_000), "exam1"
+    yield "rates of 1 to 4%", np.linspace(0.01, 0.04, 16), curve, moved(16, 6, 2_000), "exam1"
     yield "a steep curve", even, 1.0 / np.arange(1, 7) ** 2.0, moved(24, 6, 400), "exam1"
     yield "the best position is the fourth", even, np.array([0.5, 0.6, 0.8, 1.0, 0.7, 0.4]), moved(24, 6, 150), "exam1"
     apart = moved(24, 6, 500, 1) + moved(24, 6, 20, 2)
@@ -125,12 +125,12 @@ def _inside(table: pl.DataFrame, truth: Callable[[dict], float]) -> float:
 
 def report() -> str:
     """Return all figures as Markdown."""
-    lines = [f"Share of 95 % intervals that hold the truth, {LOGS} logs of each kind ({PAIRS_OF} for pairs):", ""]
+    lines = [f"Share of 95% intervals that hold the truth, {LOGS} logs of each kind ({PAIRS_OF} for pairs):", ""]
     lines += ["| logs | attraction | examination | rates of pairs |", "| --- | --- | --- | --- |"]
     lines += [f"| {name} | {a:.1%} | {g:.1%} | {r:.1%} |" for name, a, g, r, _ in measured()]
     lines += [
         "",
-        f"How often fewer items than there are may be as good as the named one, {LOGS} logs of each kind. Bar: 5 %.",
+        f"How often fewer items than there are may be as good as the named one, {LOGS} logs of each kind. Bar: 5%.",
         "",
     ]
     lines += ["| logs | too few |", "| --- | --- |"]

@@ -111,7 +111,7 @@ def correctness() -> str:
         for world in ("position-based", "cascade")
     }
     lines = [
-        "| world | estimator | mean error | in standard errors | 95 % intervals with the truth |",
+        "| world | estimator | mean error | in standard errors | 95% intervals with the truth |",
         "|---|---|---|---|---|",
     ]
     for world, (answers, truth) in worlds.items():
@@ -145,7 +145,7 @@ def _coverage_line(name: str, target: str, logs: list[pl.DataFrame]) -> str:
 def coverage() -> str:
     """Intervals on logs of policies that learned while they logged."""
     lines = [
-        "| log | target | plain IPS +- 1.96 standard errors | `adaptive` answers | and its 95 % interval has the truth | "
+        "| log | target | plain IPS +- 1.96 standard errors | `adaptive` answers | and its 95% interval has the truth | "
         "its width / that of `ips` |",
         "|---|---|---|---|---|---|",
     ]
@@ -184,7 +184,7 @@ def moving() -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for world, site in site_factors(2_000).items():
-        logs = [thompson_log(MOVING_SEEDS + seed, 2_000, FLOORS["1 %"], site=site) for seed in range(MOVING_LOGS)]
+        logs = [thompson_log(MOVING_SEEDS + seed, 2_000, FLOORS["1%"], site=site) for seed in range(MOVING_LOGS)]
         lines += [_moving_line(world, target, logs, site) for target in ("best", "second", "uniform")]
     return "\n".join(lines)
 
@@ -231,7 +231,7 @@ def _picture(table: pl.DataFrame, truth: float) -> Chart:
         alt.Chart(alt.InlineData([{"truth": truth}])).mark_rule(color="black", strokeDash=[2, 2]).encode(y="truth:Q"),
     ).properties(width=330, height=260, title="one journal; dotted: the truth")
     middle = table.group_by("decisions", "estimator").agg(pl.col("width").median()).sort("decisions")
-    width = alt.Y("width:Q", scale=alt.Scale(zero=True), title="width of the 95 % interval")
+    width = alt.Y("width:Q", scale=alt.Scale(zero=True), title="width of the 95% interval")
     lines = alt.Chart(alt.InlineData(middle.to_dicts())).encode(x=x, y=width, color=colour)
     marks = lines.mark_point(filled=True, size=60, opacity=1).encode(shape=shape)
     right = alt.layer(lines.mark_line(strokeWidth=2), marks).properties(

@@ -37,11 +37,11 @@ POLICIES = ("uts", "per-factor", "glm-thompson")
 
 
 def arena(runs: int) -> list[str]:
-    """Regret of each policy as a share of that of `uts`, and 99 % quantiles likewise."""
+    """Regret of each policy as a share of that of `uts`, and 99% quantiles likewise."""
     lines = []
     for half in ("tune", "report"):
         found = rankone.arena(policies=list(POLICIES), factors=True, half=half, runs=runs, seed=17, workers=1)  # type: ignore[arg-type]
-        lines += ["", f"Half {half}, {runs} runs, regret as a share of that of `uts` (99 % quantile likewise):", ""]
+        lines += ["", f"Half {half}, {runs} runs, regret as a share of that of `uts` (99% quantile likewise):", ""]
         lines += [f"| problem | `uts` | {' | '.join(f'`{name}`' for name in POLICIES[1:])} |", "|---|---|---|---|"]
         shares = {(row["problem"], row["policy"]): row for row in found.ratios().to_dicts()}
         for base in found.table.filter(pl.col("policy") == "uts").to_dicts():
@@ -77,7 +77,7 @@ def regret(runs: int) -> list[str]:
 
 
 def stuck(runs: int) -> list[str]:
-    """How many runs still lose in their last tenth: more than 5 % of the best click rate, 100,000 decisions."""
+    """How many runs still lose in their last tenth: more than 5% of the best click rate, 100,000 decisions."""
     policies = ["uts", "per-factor"]
     lines = [f"| runs that never recover | {' | '.join(f'`{name}`' for name in policies)} |", "|---|---|---|"]
     for problem in ("needle:10x10x10", "needle:10x10x10x10", "needle:2x2x2x2x2x2x2x2", "product:6x6x6x6:seed=1"):

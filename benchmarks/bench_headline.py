@@ -1,7 +1,7 @@
 """The README's figure for a page of many parts: which part of the best possible clicks a policy gets.
 
 Four factors of four levels, 256 combinations, random log effects of 0.3 (standard deviation), the best combination
-clicked 5 % of the time, 50,000 visitors: twenty such problems, each played `RUNS` times. The standard error is that of
+clicked 5% of the time, 50,000 visitors: twenty such problems, each played `RUNS` times. The standard error is that of
 the mean over problems, which differ more than runs do.
 """
 

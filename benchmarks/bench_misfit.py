@@ -1,6 +1,6 @@
 """Size and cost of deviations from the product: how often is the truth inside what `check-rank1` says?
 
-Levels have log effects of 0.19 (as in real tests of headlines), the middle combination is clicked 5 %; interactions are
+Levels have log effects of 0.19 (as in real tests of headlines), the middle combination is clicked 5%; interactions are
 normal, or one combination is better than its levels say. `python -m benchmarks misfit` takes a minute.
 """
 
@@ -32,13 +32,13 @@ class Kind(NamedTuple):
 KINDS = {
     "a product, 4 x 4, 2,000 each": Kind((4, 4), 0.0, 2_000),
     "a product, 4 x 5 x 3, 2,000 each": Kind((4, 5, 3), 0.0, 2_000),
-    "interactions of 2 %, 4 x 4, 10,000,000 each": Kind((4, 4), 0.02, 10**7),
-    "interactions of 2 %, 4 x 4 x 3, 1,000,000 each": Kind((4, 4, 3), 0.02, 10**6),
-    "interactions of 10 %, 4 x 4 x 3, 5,000 each": Kind((4, 4, 3), 0.1, 5_000),
-    "interactions of 30 %, 6 x 6, 3,000 each": Kind((6, 6), 0.3, 3_000),
-    "interactions of 10 %, 6 x 6, 400 each": Kind((6, 6), 0.1, 400),
+    "interactions of 2%, 4 x 4, 10,000,000 each": Kind((4, 4), 0.02, 10**7),
+    "interactions of 2%, 4 x 4 x 3, 1,000,000 each": Kind((4, 4, 3), 0.02, 10**6),
+    "interactions of 10%, 4 x 4 x 3, 5,000 each": Kind((4, 4, 3), 0.1, 5_000),
+    "interactions of 30%, 6 x 6, 3,000 each": Kind((6, 6), 0.3, 3_000),
+    "interactions of 10%, 6 x 6, 400 each": Kind((6, 6), 0.1, 400),
     "a product, clicks scatter twice as much, given": Kind((4, 4, 3), 0.0, 5_000, 2.0, given_dispersion(2.0)),
-    "interactions of 10 %, twice as much, given": Kind((4, 4, 3), 0.1, 5_000, 2.0, given_dispersion(2.0)),
+    "interactions of 10%, twice as much, given": Kind((4, 4, 3), 0.1, 5_000, 2.0, given_dispersion(2.0)),
     "a product, twice as much, not known": Kind((4, 4, 3), 0.0, 5_000, 2.0),
     "one of 4 x 4 better by half, 100,000 each": Kind((4, 4), 0.0, 100_000, spike=1.5),
 }

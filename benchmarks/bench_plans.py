@@ -25,15 +25,15 @@ PROBLEMS = [
 ]
 
 
-def _line(sizes: tuple[int, ...], rate: float, lift: float, margin: float, goal: str, runs: int) -> str:
+def _line(sizes: tuple[int, ...], rate: float, lift: float, margin: float, aim: str, runs: int) -> str:
     factors = {f"factor {place}": size for place, size in enumerate(sizes)}
     plans = [
-        rankone.plan(factors=factors, rate=rate, lift=lift, margin=margin, goal=goal, seed=1_000 * seed).spans[0]
+        rankone.plan(factors=factors, rate=rate, lift=lift, margin=margin, aim=aim, seed=1_000 * seed).spans[0]
         for seed in range(PLANS)
     ]
     found = simulate_experiment(
         Case(tuple(sizes), rate, lift, 0.0).problem(),
-        goal=goal,
+        aim=aim,
         margin=margin,
         visitors=round(plans[0].beyond),
         after="stop",
@@ -49,7 +49,7 @@ def _line(sizes: tuple[int, ...], rate: float, lift: float, margin: float, goal:
     ratios = {name: np.array([getattr(each, name) or np.nan for each in plans]) / truths[name] for name in truths}
     said = [f"{np.mean(each):.2f} ({each.min():.2f} to {each.max():.2f})" for each in ratios.values()]
     of = " x ".join(map(str, sizes)) + f", {rate:g}, +{lift:.0%}" + (f", margin {margin:g}" if margin else "")
-    return f"| {of} | {goal} | {truths['median']:,.0f} | {truths['late']:,.0f} | {' | '.join(said)} |"
+    return f"| {of} | {aim} | {truths['median']:,.0f} | {truths['late']:,.0f} | {' | '.join(said)} |"
 
 
 def report(runs: int = RUNS) -> str:
@@ -57,7 +57,7 @@ def report(runs: int = RUNS) -> str:
     lines = [
         f"{runs} experiments of each kind played in full; plan / truth on average over {PLANS} plans (least to most).",
         "",
-        "| problem | goal | visitors, half | nine of ten | plan: half | nine of ten | clicks lost |",
+        "| problem | aim | visitors, half | nine of ten | plan: half | nine of ten | clicks lost |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    return "\n".join(lines + [_line(*each, goal, runs) for each in PROBLEMS for goal in ("both", "decide")])
+    return "\n".join(lines + [_line(*each, aim, runs) for each in PROBLEMS for aim in ("both", "decide")])

@@ -1,6 +1,6 @@
 """How often `rankone check-rank1` doubts what is rank 1, on counts and on what policies collected, and what it sees.
 
-Figures are shares of random problems rejected at 5 %, with their standard error: of rank-1 problems 5 % is wanted, of
+Figures are shares of random problems rejected at 5%, with their standard error: of rank-1 problems 5% is wanted, of
 others much. "fixed" draws the outcomes of each pair again, "played again" the whole experiment.
 """
 
@@ -75,7 +75,7 @@ def report() -> str:
     lines = [
         f"{PROBLEMS:,} problems each, {STAGES[-1][0]} simulations",
         "",
-        "| counts | rejected at 5 % |",
+        "| counts | rejected at 5% |",
         "|---|---|",
     ]
     lines += [f"| {name} | {on_counts(name)} |" for name in COUNTS]
@@ -125,7 +125,7 @@ def share(found: list[bool]) -> str:
     """A share in percent with its standard error.
 
     >>> share([True] + [False] * 99)
-    '1.0 % ± 1.0'
+    '1.0% ± 1.0'
     """
     mean = float(np.mean(found))
     return f"{mean:.1%}".replace("%", " %") + f" ± {100.0 * np.sqrt(mean * (1.0 - mean) / len(found)):.1f}"

@@ -42,9 +42,9 @@ def report() -> str:
 
 def false_statements(runs: int = 400) -> str:
     """Return how often anything false is ever said of 8 segments, where levels are equal and where segments rescale."""
-    lines = ["Runs in which anything false is ever said of 8 segments, each of which moves by itself (bar 5 %):\n"]
+    lines = ["Runs in which anything false is ever said of 8 segments, each of which moves by itself (bar 5%):\n"]
     lines.append(
-        '| world | runs | false statement | "it depends" | each statement at 5 % by itself |\n|---|---|---|---|---|'
+        '| world | runs | false statement | "it depends" | each statement at 5% by itself |\n|---|---|---|---|---|'
     )
     for name, world in (("all levels equal", EQUAL), ("segments only rescale", RESCALED)):
         false = depends = careless = 0
@@ -66,7 +66,7 @@ def world_of(name: str) -> Segmented:
 
 def regrets(runs: int = 60, horizon: int = 50_000) -> str:
     """Return what segments that agree cost, and what is gained where they differ: 4 segments of 6 x 6, or 4 x 4 x 4."""
-    lines = [f"Regret after {horizon:,} visitors of 4 segments, {runs} runs (mean, standard error, 90 % quantile):\n"]
+    lines = [f"Regret after {horizon:,} visitors of 4 segments, {runs} runs (mean, standard error, 90% quantile):\n"]
     lines.append("| world | uts, segments ignored | segmented-uts | uts in each segment | to ignored | to separate |")
     lines.append("|---|---|---|---|---|---|")
     for name in WORLDS:

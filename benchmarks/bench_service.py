@@ -2,7 +2,7 @@
 
 Server and clients share this machine. The bar (2 cores, 64 closed-loop clients): at least 1,000 pairs a second, p99 of
 ask under 100 ms; the page open at 10 requests a second over a million decisions worsens the writers' p99 by less than
-20 %. Arguments of ``python -m benchmarks.bench_service``: sqlite, postgres, page (all of them unless told).
+20%. Arguments of ``python -m benchmarks.bench_service``: sqlite, postgres, page (all of them unless told).
 """
 
 from __future__ import annotations

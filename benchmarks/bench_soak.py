@@ -153,5 +153,7 @@ if __name__ == "__main__":
     options.add_argument("--backup", action="store_true", help="make a backup in the middle of it")
     given = options.parse_args()
     if given.minutes < 1.1:
-        options.error(f"expected more than 1.1 minutes - got {given.minutes:g} - the first minute is only the measure")
+        options.error(
+            f"Expected more than 1.1 minutes, but got {given.minutes:g}. The first minute is only the measure"
+        )
     print(report(given.minutes, given.rate, given.archive, given.backup))

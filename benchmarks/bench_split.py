@@ -66,12 +66,12 @@ KINDS = {
     "9 to 1 on purpose, 20,000": (shares(20_000, 9, 1), 1.0),
     "2 to 1 on purpose, 20,000": (shares(20_000, 2, 1), 1.0),
     "55 to 45 on purpose, 20,000": (shares(20_000, 55, 45), 1.0),
-    "Thompson sampling, 5 % and 6 %, 20,000": (thompson(20_000, 0.05, 0.06), AGAIN),
-    "Thompson sampling, 5 % and 5 %, 20,000": (thompson(20_000, 0.05, 0.05), AGAIN),
-    "1 % of one level lost, 100,000": (lost(100_000, 0.01), 1.0),
-    "3 % of one level lost, 100,000": (lost(100_000, 0.03), 1.0),
-    "10 % of one level lost, 20,000": (lost(20_000, 0.1), 1.0),
-    "10 % of one level lost, 20,000 sessions": (lost(20_000, 0.1), AGAIN),
+    "Thompson sampling, 5% and 6%, 20,000": (thompson(20_000, 0.05, 0.06), AGAIN),
+    "Thompson sampling, 5% and 5%, 20,000": (thompson(20_000, 0.05, 0.05), AGAIN),
+    "1% of one level lost, 100,000": (lost(100_000, 0.01), 1.0),
+    "3% of one level lost, 100,000": (lost(100_000, 0.03), 1.0),
+    "10% of one level lost, 20,000": (lost(20_000, 0.1), 1.0),
+    "10% of one level lost, 20,000 sessions": (lost(20_000, 0.1), AGAIN),
 }
 
 

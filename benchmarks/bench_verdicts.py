@@ -1,10 +1,10 @@
 """Verdicts of live experiments, rehearsed: are they ever wrong, how long do they take, and what do they cost?
 
 First, all levels are equal while the click rate of the whole site moves: whatever is stated is wrong. The promise is
-at most 5 % of all experiments, however long they run. Then a table over problems from 2 x 2 to 10 x 10: decisions until
+at most 5% of all experiments, however long they run. Then a table over problems from 2 x 2 to 10 x 10: decisions until
 the verdict at 0.05, clicks lost until then and at the end, against T* log 20 (`rankone.problems.theory.bounds`).
 Last, whole experiments whose reports are read: near ties, pairs that are forbidden, a policy that draws nothing. What
-leads must be the best estimate in its own table and allowed; winners and levels that are out are wrong in 5 % at most.
+leads must be the best estimate in its own table and allowed; winners and levels that are out are wrong in 5% at most.
 
 Then late clicks (`late_clicks`) and the visitors still needed (`forecasts`).
 
@@ -32,11 +32,11 @@ WORKERS = 2
 
 EQUAL_RATE, EQUAL_DECISIONS, EQUAL_RUNS = 0.4, 2_000, 400
 SHAPES = ((2, 2), (4, 3))
-# Who decides, with which goal. With "decide" all decisions explore until the verdict: there the policy makes none.
-STATED = [(policy, goal) for policy in ("uts", "top-two", "uniform") for goal in ("earn", "both")] + [("uts", "decide")]
+# Who decides, with which aim. With "decide" all decisions explore until the verdict: there the policy makes none.
+STATED = [(policy, aim) for policy in ("uts", "top-two", "uniform") for aim in ("earn", "both")] + [("uts", "decide")]
 
 DECISIONS = 100_000
-# Policies and goals of the table, and how often each is rehearsed.
+# Policies and aims of the table, and how often each is rehearsed.
 PLAYED = {
     ("uts", "both"): 20,
     ("uts", "decide"): 20,
@@ -58,7 +58,7 @@ class Live(NamedTuple):
     cols: Sequence[float]
     forbidden: tuple[int, int] | None = None
     site: float = 1.0  # times as many clicks after a quarter of the visitors
-    settings: Mapping[str, Any] = {"policy": "uts", "goal": "decide"}
+    settings: Mapping[str, Any] = {"policy": "uts", "aim": "decide"}
     visitors: int = 600
 
 
@@ -67,7 +67,7 @@ LIVE = {
     "4 x 3, all equal, the site doubles": Live((0.6,) * 4, (0.6,) * 3, site=2.0),
     "2 x 2, the best pair forbidden, the two next tie": Live((0.9, 0.45), (0.45, 0.9), (0, 1)),
     "2 x 2, the same, and half is left to the policy": Live(
-        (0.9, 0.45), (0.45, 0.9), (0, 1), settings={"policy": "uts", "goal": "both"}
+        (0.9, 0.45), (0.45, 0.9), (0, 1), settings={"policy": "uts", "aim": "both"}
     ),
     "2 x 2, all equal, one pair forbidden, the site doubles": Live((0.6, 0.6), (0.6, 0.6), (0, 1), site=2.0),
     "2 x 2, the best pair forbidden": Live((0.9, 0.2), (0.6, 0.8), (0, 1), visitors=1_500),
@@ -83,7 +83,7 @@ LIVE = {
 class Read(NamedTuple):
     """What the reports of one experiment said."""
 
-    worse: bool  # something in the table was estimated at least 10 % better than what leads, or that is forbidden
+    worse: bool  # something in the table was estimated at least 10% better than what leads, or that is forbidden
     far: bool  # in the end something leads that has at most 0.9 times the clicks of the best
     won: bool
     wrong: bool  # a pair won that another allowed one equals or beats
@@ -127,8 +127,8 @@ def read_live(name: str, seed: int) -> Read:
 def live_reports(names: Iterable[str] = LIVE) -> str:
     """Write the table of what reports of whole experiments said."""
     lines = [
-        f"A report every 100 visitors, {LIVE_RUNS} runs. Counted are runs with a leader that another level beat by 10 % in",
-        "the same report, or that was forbidden; with a last leader at least 10 % below the best; with a winner; with a",
+        f"A report every 100 visitors, {LIVE_RUNS} runs. Counted are runs with a leader that another level beat by 10% in",
+        "the same report, or that was forbidden; with a last leader at least 10% below the best; with a winner; with a",
         "wrong winner (also one of two equals); with a level of a best pair out.",
         "",
         *_head(["world", "visitors", "leads wrongly", "leads, far behind", "winner", "wrong winner", "wrongly out"]),
@@ -147,24 +147,24 @@ def _ratios(best: float, rows: Iterable[float], cols: Iterable[float]) -> rankon
 
 
 PROBLEMS = {
-    "2 x 2, 2 %, ratios .6": _ratios(0.02, [0.6], [0.6]),
-    "2 x 2, 30 %, ratios .8": _ratios(0.3, [0.8], [0.8]),
-    "2 x 3, 72 %, ratios .56": _ratios(0.72, [5 / 9], [5 / 9] * 2),
-    "3 x 4, 5 %, ratios .6": _ratios(0.05, [0.6] * 2, [0.6] * 3),
-    "4 x 5, 15 %, ratios .67": _ratios(0.15, [2 / 3] * 3, [2 / 3] * 4),
-    "6 x 6, 5 %, ratios .7": _ratios(0.05, [0.7] * 5, [0.7] * 5),
-    "8 x 6, 56 %, the README's demo": rankone.as_problem("needle:8x6"),
-    "8 x 8, 63 %, graded": rankone.RankOne(np.linspace(0.9, 0.3, 8), np.linspace(0.7, 0.2, 8)),
-    "10 x 10, 20 %, graded": _ratios(0.2, np.linspace(0.8, 0.4, 9), np.linspace(0.8, 0.4, 9)),
+    "2 x 2, 2%, ratios .6": _ratios(0.02, [0.6], [0.6]),
+    "2 x 2, 30%, ratios .8": _ratios(0.3, [0.8], [0.8]),
+    "2 x 3, 72%, ratios .56": _ratios(0.72, [5 / 9], [5 / 9] * 2),
+    "3 x 4, 5%, ratios .6": _ratios(0.05, [0.6] * 2, [0.6] * 3),
+    "4 x 5, 15%, ratios .67": _ratios(0.15, [2 / 3] * 3, [2 / 3] * 4),
+    "6 x 6, 5%, ratios .7": _ratios(0.05, [0.7] * 5, [0.7] * 5),
+    "8 x 6, 56%, the README's demo": rankone.as_problem("needle:8x6"),
+    "8 x 8, 63%, graded": rankone.RankOne(np.linspace(0.9, 0.3, 8), np.linspace(0.7, 0.2, 8)),
+    "10 x 10, 20%, graded": _ratios(0.2, np.linspace(0.8, 0.4, 9), np.linspace(0.8, 0.4, 9)),
 }
 
 
-def wrong_statements(policy: str, goal: str, shape: tuple[int, int], site: str) -> tuple[int, int]:
+def wrong_statements(policy: str, aim: str, shape: tuple[int, int], site: str) -> tuple[int, int]:
     """Return in how many runs a winner was declared, and in how many a level was said to beat another."""
     equal = rankone.RankOne([math.sqrt(EQUAL_RATE)] * shape[0], [math.sqrt(EQUAL_RATE)] * shape[1])
     found = [
         simulate_experiment(
-            equal, policy=policy, goal=goal, site=site, visitors=EQUAL_DECISIONS, after="weigh", runs=1, seed=seed
+            equal, policy=policy, aim=aim, site=site, visitors=EQUAL_DECISIONS, after="weigh", runs=1, seed=seed
         )[0]
         for seed in range(EQUAL_RUNS)
     ]
@@ -173,7 +173,7 @@ def wrong_statements(policy: str, goal: str, shape: tuple[int, int], site: str) 
 
 def equal_levels() -> str:
     """Write the table of what was stated although nothing was true."""
-    cells = [(policy, goal, shape, site) for policy, goal in STATED for shape in SHAPES for site in MOVEMENTS]
+    cells = [(policy, aim, shape, site) for policy, aim in STATED for shape in SHAPES for site in MOVEMENTS]
     found = dict(
         zip(cells, get_reusable_executor(WORKERS).map(wrong_statements, *zip(*cells, strict=True)), strict=True)
     )
@@ -182,20 +182,20 @@ def equal_levels() -> str:
         f"All levels equal, {EQUAL_RATE:.0%} clicks before the site moves, {EQUAL_DECISIONS:,} visitors, {EQUAL_RUNS} runs",
         f"each. Runs that called a level beaten; at most {won} runs of a cell declared a winner. Allowed: {EQUAL_RUNS // 20} runs.",
         "",
-        *_head(["policy, goal", "size", *MOVEMENTS]),
+        *_head(["policy, aim", "size", *MOVEMENTS]),
     ]
-    for policy, goal in STATED:
+    for policy, aim in STATED:
         for shape in SHAPES:
-            counts = [str(found[policy, goal, shape, site][1]) for site in MOVEMENTS]
-            lines.append(f"| {' | '.join([f'`{policy}`, {goal}', '{} x {}'.format(*shape), *counts])} |")
+            counts = [str(found[policy, aim, shape, site][1]) for site in MOVEMENTS]
+            lines.append(f"| {' | '.join([f'`{policy}`, {aim}', '{} x {}'.format(*shape), *counts])} |")
     worst = max(max(pair) for pair in found.values())
     lines += ["", f"The most in any of the {len(cells)} cells: {worst} runs of {EQUAL_RUNS}, {worst / EQUAL_RUNS:.1%}."]
     return "\n".join(lines)
 
 
-def played(name: str, policy: str, goal: str) -> list[Rehearsal]:
+def played(name: str, policy: str, aim: str) -> list[Rehearsal]:
     """Rehearse one cell of the table."""
-    return simulate_experiment(PROBLEMS[name], policy=policy, goal=goal, visitors=DECISIONS, runs=PLAYED[policy, goal])
+    return simulate_experiment(PROBLEMS[name], policy=policy, aim=aim, visitors=DECISIONS, runs=PLAYED[policy, aim])
 
 
 def alone(name: str) -> list[float]:
@@ -205,16 +205,16 @@ def alone(name: str) -> list[float]:
 
 
 def duration() -> str:
-    """Write the table of decisions and clicks until a verdict, and what it says about the goals."""
+    """Write the table of decisions and clicks until a verdict, and what it says about the aims."""
     executor = get_reusable_executor(WORKERS)
-    cells = [(name, policy, goal) for name in PROBLEMS for policy, goal in PLAYED]
+    cells = [(name, policy, aim) for name in PROBLEMS for policy, aim in PLAYED]
     rehearsed = executor.map(played, *zip(*cells, strict=True))
     alone_lost = dict(zip(PROBLEMS, executor.map(alone, PROBLEMS), strict=True))
     found = dict(zip(cells, rehearsed, strict=True))
-    named = [f"`{policy}`, {goal}" for policy, goal in PLAYED]
+    named = [f"`{policy}`, {aim}" for policy, aim in PLAYED]
     times, lost = _head(["problem", "T* log 20", *named]), _head(["problem", "`uts` alone", *named])
     for name, problem in PROBLEMS.items():
-        runs = [found[name, policy, goal] for policy, goal in PLAYED]
+        runs = [found[name, policy, aim] for policy, aim in PLAYED]
         bound = f"{characteristic_time(problem) * math.log(20.0):,.0f}"
         until = [_count(_quantile(each, 0.5), _quantile(each, 0.9)) for each in runs]
         ends = [_mean([run.losses[-1] for run in each]) for each in runs]
@@ -222,7 +222,7 @@ def duration() -> str:
         lost.append(f"| {' | '.join([name, _mean(alone_lost[name]), *ends])} |")
     counts = ", ".join(map(str, PLAYED.values()))
     lines = [
-        f"Visitors until the verdict, median; 90 % ({counts} runs; none: too few had a verdict within {DECISIONS:,}):",
+        f"Visitors until the verdict, median; 90% ({counts} runs; none: too few had a verdict within {DECISIONS:,}):",
         *("", *times, "", f"Clicks lost after {DECISIONS:,} visitors:", "", *lost),
     ]
     wrong = sum(run.wrong for runs in found.values() for run in runs)
@@ -232,19 +232,19 @@ def duration() -> str:
 
 
 def _in_short(found: dict[tuple[str, str, str], list[Rehearsal]], alone_lost: dict[str, list[float]]) -> list[str]:
-    """Say what the table means for the goals, on the median problem."""
-    medians = {goal: [_quantile(found[name, "uts", goal], 0.5) for name in PROBLEMS] for goal in ("both", "decide")}
+    """Say what the table means for the aims, on the median problem."""
+    medians = {aim: [_quantile(found[name, "uts", aim], 0.5) for name in PROBLEMS] for aim in ("both", "decide")}
     bounds = [characteristic_time(problem) * math.log(20.0) for problem in PROBLEMS.values()]
     slower = np.divide(medians["both"], medians["decide"])
     said = [
         f'On the median problem "decide" takes {np.median(np.divide(medians["decide"], bounds)):.1f} times T* log 20, and '
         f'"both" {np.median(slower):.1f} times as long as "decide".'
     ]
-    for goal in ("both", "earn"):
-        ends = {name: np.mean([run.losses[-1] for run in found[name, "uts", goal]]) for name in PROBLEMS}
+    for aim in ("both", "earn"):
+        ends = {name: np.mean([run.losses[-1] for run in found[name, "uts", aim]]) for name in PROBLEMS}
         times = [float(ends[name] / np.mean(alone_lost[name])) for name in PROBLEMS]
         said.append(
-            f'"{goal}" loses {np.median(times):.2f} times the clicks of `uts` alone ({max(times):.2f} at worst).'
+            f'"{aim}" loses {np.median(times):.2f} times the clicks of `uts` alone ({max(times):.2f} at worst).'
         )
     return said
 

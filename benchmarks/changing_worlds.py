@@ -26,8 +26,8 @@ CHANGING = {
     "nothing changes": "random:8x8:low=0.3,seed={0}",
     "3 changes": "random:8x8:low=0.3,seed={0}|changes=3,seed={0}",
     "slow drift": "random:8x8:low=0.3,seed={0}|drift=3,seed={0}",
-    "days of 10,000, ±60 %": "random:8x8:low=0.3,seed={0}|daily=0.6",
-    "days of 2,000, ±60 %": "random:8x8:low=0.3,seed={0}|daily=0.6,day=2000",
+    "days of 10,000, ±60%": "random:8x8:low=0.3,seed={0}|daily=0.6",
+    "days of 2,000, ±60%": "random:8x8:low=0.3,seed={0}|daily=0.6,day=2000",
 }
 BOTH = {"3 changes and days of 10,000": "random:8x8:low=0.3,seed={0}|changes=3,seed={0},daily=0.6"}
 STRUCTURED = ("restarting-uts", "glr-uts", "uts", "discounted-uts", "sliding-uts")

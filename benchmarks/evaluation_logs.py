@@ -18,7 +18,7 @@ TRUTH = rankone.RankOne([0.3, 0.22, 0.15], [0.9, 0.6])
 RATES = TRUTH.means.ravel()
 # Targets of two kinds: always one pair, and all alike.
 TARGETS = {"best": np.eye(6)[0], "second": np.eye(6)[2], "worst": np.eye(6)[5], "uniform": np.full(6, 1 / 6)}
-FLOORS = {"5 %": lambda _: 0.05, "1 %": lambda _: 0.01, "t^-1/2": lambda t: t**-0.5, "6/t": lambda t: min(1.0, 6 / t)}
+FLOORS = {"5%": lambda _: 0.05, "1%": lambda _: 0.01, "t^-1/2": lambda t: t**-0.5, "6/t": lambda t: min(1.0, 6 / t)}
 _GRID = np.linspace(0.0, 1.0, 1_001)
 
 
@@ -45,7 +45,7 @@ def site_factors(decisions) -> dict[str, np.ndarray]:
         "doubles halfway": pairs * np.where(part < 0.5, 1.0, 2.0),
         "doubles early": pairs * np.where(part < 0.15, 1.0, 2.0),
         "halves halfway": pairs * np.where(part < 0.5, 1.0, 0.5),
-        "+30 % halfway": pairs * np.where(part < 0.5, 1.0, 1.3),
+        "+30% halfway": pairs * np.where(part < 0.5, 1.0, 1.3),
         "rises by half": pairs * (1.0 + 0.5 * part),
         "only A doubles": np.where((part < 0.5) | (np.arange(6) > 1), 1.0, 2.0),
     }

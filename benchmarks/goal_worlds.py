@@ -7,7 +7,7 @@ first one does, so every statement can be judged: it is wrong whenever it is mad
 * winner: an amount steers, and a level is proven to bring more than all others that brings no more than some other;
 * interval: one of any goal, at its part of the error, does not hold the true ratio at some moment;
 * guardrail: what any combination is said to keep or break is not so; at the boundary either is counted as wrong;
-* any: of the three, which share 5 %.
+* any: of the three, which share 5%.
 """
 
 import math
@@ -26,7 +26,7 @@ _weigh = noalloc(weigh_amounts)
 
 
 def _zero_inflated(rng, n, site):
-    """2 % order, amounts are log-normal, cut at ten times the median."""
+    """2% order, amounts are log-normal, cut at ten times the median."""
     return np.where(rng.random(n) < 0.02 * site, np.minimum(rng.lognormal(0.0, 0.8, n) / 10.0, 1.0), 0.0)
 
 
@@ -69,7 +69,7 @@ class World(NamedTuple):
     delays: tuple[int, ...] = (0,) * SIZES[0]  # visitors until the policy hears of an outcome, by level of factor one
 
 
-_WORSE = (1.0, 0.9, 0.9, 1.0, 1.0)  # 10 % less than the baseline is just what the guardrail allows
+_WORSE = (1.0, 0.9, 0.9, 1.0, 1.0)  # 10% less than the baseline is just what the guardrail allows
 WORLDS = {
     "all equal, zero-inflated orders": World(_zero_inflated, _steady),
     "all equal, the site doubles": World(_zero_inflated, _doubled),

@@ -55,7 +55,7 @@ def judged(late: tuple[float, float], seed: int) -> tuple[bool, bool, bool]:
         ["x", "y"],
         db=None,
         outcomes={"window": WINDOW},
-        goal="decide",
+        aim="decide",
         watch={"change": "ignore"},
         seed=seed,
     ) as experiment:
@@ -77,7 +77,7 @@ def table(late: tuple[float, float], runs: Sequence[int]) -> str:
     alone, out, warned = (sum(each[what] for each in found) for what in range(3))
     silent = sum(each[1] and not each[2] for each in found)
     error = 100 * math.sqrt(max(silent, 1) / len(found) * (1 - silent / len(found)) / len(found))
-    share = f"{100 * silent / len(found):.1f} ± {error:.1f} %"
+    share = f"{100 * silent / len(found):.1f} ± {error:.1f}%"
     return f"| {late[0]:.0%} / {late[1]:.0%} | {alone} | {out} | {silent} ({share}) | {warned} |"
 
 

@@ -140,7 +140,7 @@ def compared() -> str:
 
 
 def drawn(count: int) -> list[list[float]]:
-    """Return attractions from 0.02 to 0.14 of ten items on which random lists lose what they lost there, within 1 %."""
+    """Return attractions from 0.02 to 0.14 of ten items on which random lists lose what they lost there, within 1%."""
     rng = generator(1, "list figures")
     found: list[list[float]] = []
     while len(found) < count:

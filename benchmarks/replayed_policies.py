@@ -37,8 +37,8 @@ def main() -> None:
     for name, log in (
         ("uniform, 3,000 decisions", lambda seed: uniform_log(3_000, seed)),
         ("uniform, 900 decisions", lambda seed: uniform_log(900, seed)),
-        ("Thompson sampling, floor 5 %, 3,000", lambda seed: thompson_log(seed, 3_000, FLOORS["5 %"]).drop("chance")),
-        ("Thompson sampling, floor 5 %, 1,000", lambda seed: thompson_log(seed, 1_000, FLOORS["5 %"]).drop("chance")),
+        ("Thompson sampling, floor 5%, 3,000", lambda seed: thompson_log(seed, 3_000, FLOORS["5%"]).drop("chance")),
+        ("Thompson sampling, floor 5%, 1,000", lambda seed: thompson_log(seed, 1_000, FLOORS["5%"]).drop("chance")),
     ):
         answers = [
             rankone.evaluate(log(seed), rankone.UTS(), factors=["row", "col"], horizon=HORIZON)

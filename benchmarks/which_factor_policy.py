@@ -30,7 +30,7 @@ def written(found: Arena, runs: int) -> str:
         .to_dicts()
     }
     errors = {(row["problem"], row["policy"]): row["mean_ratio_se"] for row in found.ratios().to_dicts()}
-    scores = [["policy", "half tune", "half report", "worst", "on", "worst 99 % quantile on traps"]]
+    scores = [["policy", "half tune", "half report", "worst", "on", "worst 99% quantile on traps"]]
     for row in found.scores().to_dicts():
         means = [halves.get((half, row["policy"]), "") for half in ("tune", "report")]
         means = ["1" if row["policy"] == found.against else each for each in means]

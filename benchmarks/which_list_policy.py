@@ -63,7 +63,7 @@ def written(found: Arena) -> str:
             f"Regret over the regret of `{found.against}`, geometric means over the problems of 10 and 100 items of each "
             "world, and over the two of 1,000 items:\n",
             markdown(first),
-            "Tails: the worst 95 % quantile of regret, as a share of what random lists lose:\n",
+            "Tails: the worst 95% quantile of regret, as a share of what random lists lose:\n",
             markdown(tails),
         ]
     )

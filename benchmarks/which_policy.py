@@ -98,7 +98,7 @@ def worlds(runs: int) -> str:
     found: dict[str, Problem] = {name: rankone.Means(rates, name=name) for name, rates in other_worlds().items()}
     found |= {
         "3 changes": rankone.as_problem(f"random:8x8:low=0.3,seed=1|changes=3,span={DECISIONS}"),
-        "days, ±60 %": rankone.as_problem("random:8x8:low=0.3,seed=1|daily=0.6,day=2000"),
+        "days, ±60%": rankone.as_problem("random:8x8:low=0.3,seed=1|daily=0.6,day=2000"),
         "4 segments, alike": Segmented([[LINES * often, LINES] for often in OFTEN]),
         "2 of 4 segments differ": Segmented(
             [[(LINES if place < 2 else LINES[::-1]) * often, LINES] for place, often in enumerate(OFTEN)]

@@ -37,7 +37,7 @@ def command(*words: str) -> None:
         _run_here(words)
     else:
         assert words[0] == "curl", words
-        assert shutil.which("curl"), "expected curl, as the page does - got none - install it"
+        assert shutil.which("curl"), "Expected curl, as the page does, but got none. Install it"
         _succeed(["curl", "--silent", "--show-error", "--fail-with-body", *words[1:]])
 
 

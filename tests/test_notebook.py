@@ -15,7 +15,6 @@ import polars as pl
 import pytest
 
 import rankone
-from rankone.clicks.ab_tests.crossed import CrossedTests
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.models.evaluation import Evaluation
 from rankone.errors import InputError, StorageError
@@ -44,24 +43,6 @@ def study() -> rankone.Study:
 def counts() -> Counts:
     cells = {"query": [HOSTILE], "item": ["a"], "position": [1], "impressions": [3], "clicks": [1]}
     return Counts(pl.DataFrame(cells))
-
-
-def crossed() -> CrossedTests:
-    packages = [
-        {
-            "test": HOSTILE,
-            "headline": h,
-            "image": i,
-            "excerpt": "",
-            "lede": "",
-            "shown": 90,
-            "clicked": 9,
-            "troubled": False,
-        }
-        for h in "ab"
-        for i in "xy"
-    ]
-    return rankone.clicks.crossed_tests(pl.DataFrame(packages))
 
 
 def evaluation() -> Evaluation:
@@ -100,7 +81,6 @@ MAKERS: list[Callable[[], Any]] = [
     counts,
     lambda: counts().report,
     model,
-    crossed,
     evaluation,
     lambda: rankone.RankOne([0.5, 0.2], [0.5], row_names=[HOSTILE, "B"]),
     three,
@@ -108,8 +88,8 @@ MAKERS: list[Callable[[], Any]] = [
     lambda: rankone.explain("uniform", three(), horizon=10),
     lambda: rankone.Means([[0.5], [0.2]], row_names=[HOSTILE, "B"]),
     lambda: rankone.hardness(rankone.RankOne([0.5, 0.2], [0.5], row_names=[HOSTILE, "B"]), 100),
-    lambda: rankone.plan(2, 2, 0.2, 1.0, goal="decide"),
-    lambda: rankone.identify("needle:2x2:p=0.2,gap=0.6", goals="decide", runs=2),
+    lambda: rankone.plan(2, 2, 0.2, 1.0, aim="decide"),
+    lambda: rankone.identify("needle:2x2:p=0.2,gap=0.6", aims="decide", runs=2),
     lambda: rankone.explain("cascade-ts", "cascade:4x2"),
     lambda: rankone.explain("uniform", rankone.RankOne([0.5], [0.2], row_names=[HOSTILE]), horizon=10),
     lambda: Reproduction({}, [Claim(HOSTILE, "as printed", "1", True)], {}),
@@ -128,7 +108,6 @@ MAKERS: list[Callable[[], Any]] = [
     lambda: rankone.evaluate(moved().with_columns(chance=pl.Series([0.5, 1.0] * 200)), [HOSTILE, "b"]),
     lambda: rankone.clicks.propensities(moved()),
     lambda: rankone.clicks.examination_curve(moved_counts()),
-    lambda: rankone.clicks.swap_plan(moved_counts()),
 ]
 
 
@@ -210,7 +189,9 @@ def test_an_experiment_in_memory_leaves_nothing_behind(db: str | None, tmp_path,
 
 
 def test_what_is_in_memory_cannot_be_opened_by_others() -> None:
-    with pytest.raises(StorageError, match="expected a database that can be opened twice - got :memory: - name a file"):
+    with pytest.raises(
+        StorageError, match=r"Expected a database that can be opened twice, but got :memory:. Name a file"
+    ):
         rankone.Database(":memory:", read_only=True)
 
 

@@ -131,6 +131,9 @@ def test_the_site_builds_without_a_warning_and_needs_no_network(generated, site)
     reference = "\n".join(text for name, text in pages.items() if name.startswith("reference/"))
     missing = [name for name in generated.public_names() if f'id="{name}"' not in reference]
     assert not missing, f"not on the site: {missing}"
+    for page in site.rglob("*.html"):
+        pictures = re.findall(r'<img[^>]+src="(?!https?:|data:)([^"]+)"', page.read_text())
+        assert all((page.parent / picture).is_file() for picture in pictures), page
     fetched = {name: FETCHED.findall(text) + FETCHED_BY_STYLE.findall(text) for name, text in pages.items()}
     fetched |= {style.name: FETCHED_BY_STYLE.findall(style.read_text()) for style in site.rglob("*.css")}
     assert not {name: found for name, found in fetched.items() if found}

@@ -41,11 +41,11 @@ def test_optional_types_and_texts() -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "message"),
     [
-        ("2.5", int, "expected a whole number for it - got 2.5 - "),
-        ("inf", int, "expected a whole number for it - got inf - "),
-        ("maybe", bool, "expected true or false for it - got maybe - "),
-        ("", float, "expected a number for it - got  - "),
-        ("0.1x0.2", float, "expected a number for it - got 0.1x0.2 - "),
+        ("2.5", int, "Expected a whole number for it, but got 2.5. "),
+        ("inf", int, "Expected a whole number for it, but got inf. "),
+        ("maybe", bool, "Expected true or false for it, but got maybe. "),
+        ("", float, "Expected a number for it, but got nothing. "),
+        ("0.1x0.2", float, "Expected a number for it, but got 0.1x0.2. "),
     ],
 )
 def test_bad_values_are_refused(text: str, kind: Any, message: str) -> None:
@@ -56,7 +56,7 @@ def test_bad_values_are_refused(text: str, kind: Any, message: str) -> None:
 def test_settings() -> None:
     assert parse_settings("a", "", {}) == {}
     assert parse_settings("a", "c=3,fast=true", {"c": float, "fast": bool}) == {"c": 3.0, "fast": True}
-    with pytest.raises(InputError, match="expected no parameters as parameters of 'a' - got c=3 - "):
+    with pytest.raises(InputError, match=r"Expected no parameters as parameters of 'a', but got c=3. "):
         parse_settings("a", "c=3", {})
 
 
@@ -94,7 +94,7 @@ def test_whole_numbers_as_people_write_them(text: str, number: int) -> None:
 
 @pytest.mark.parametrize("text", ["0", "-3", "2.5", "1e-3", "nan", "inf", "many", "", "1e3x"])
 def test_texts_that_are_no_positive_whole_number(text: str) -> None:
-    with pytest.raises(InputError, match="expected n as a whole number of at least 1 - got "):
+    with pytest.raises(InputError, match="Expected n as a whole number of at least 1, but got "):
         parse_whole_number("n", text)
 
 
@@ -103,5 +103,5 @@ def test_integers_of_any_type_are_whole_numbers() -> None:
     assert type(number) is int
     assert number == 5
     for wrong in (5.0, "5", None, True, np.float64(5)):
-        with pytest.raises(InputError, match="expected n as a whole number of at least 1"):
+        with pytest.raises(InputError, match="Expected n as a whole number of at least 1"):
             whole_number("n", wrong)

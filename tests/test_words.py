@@ -24,7 +24,7 @@ STUMBLED_OVER = {
     r"\bone a core\b": "one per core",
     r"\b(?:one|several|\d) (?:outcomes?|rows?|runs?|draws?) a (?:pair|point|query|problem)\b": "per pair, per point, ...",
     r"\b(?:had to have|needed|needs) news\b": "had to wait for outcomes",
-    r"times of (?:5|five)": "with 80 % power",
+    r"times of (?:5|five)": "with 80% power",
     r"(?i)root of (?:all|the) randomness": "seed of the random numbers",
     r"(?i)\b(?:one|a) row an? (?:impression|cell|item|check|package|test|combination)\b": "one row per ...",
     r"\b1 (?:clicks|decisions|rows|visitors|visits|runs)\b": "1 click: rankone.specs.amount counts",
@@ -55,6 +55,7 @@ BANNED = {
     "1 times as|% (fewer|more) clicks": "+17% (+2% to +33%)",
     "wrong with probability": "95% sure",
     "whoever|nobody asks": "anyone who",
+    "[0-9]+ %": "5%, without a space",
 }
 
 #: Files and folders, below src/rankone, whose strings were rewritten.
@@ -118,6 +119,7 @@ def test_old_words_stay_out_of_the_page(path):
 def test_the_old_words_are_noticed():
     assert faults("an even test of all combinations") == ["'even test': say 'equal split'"]
     assert faults("12 decisions were voided")
+    assert faults("5 % of them")
     assert not faults("they interact; the alarm is raised during the experiment; `void`, counts.void")
     assert list(strings("def f():\n    'help it'", helps=True)) == [(2, "help it")]
     assert not list(strings("def f():\n    'no help'"))

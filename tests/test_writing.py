@@ -32,7 +32,7 @@ def test_it_appears_at_the_end_and_leaves_nothing_behind_if_it_fails(tmp_path):
 def test_what_cannot_be_written_is_told_in_a_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     for place in (tmp_path, tmp_path / "file" / "below"):
-        with pytest.raises(StorageError, match=r"expected to write .* - got .* - make room, or write elsewhere"):
+        with pytest.raises(StorageError, match=r"Expected to write .*, but got .*. Make room, or write elsewhere"):
             write(place, "text")
 
 

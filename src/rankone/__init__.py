@@ -12,7 +12,7 @@ from rankone._version import __version__
 _HOMES = {
     name: home
     for home, names in {
-        "rankone.analysis": "Analysis ReplayedPolicy WhatIf WhatIfLists analyse analyze evaluate evaluate_lists to_obp",
+        "rankone.analysis": "Analysis ReplayedPolicy WhatIf WhatIfLists analyse analyze evaluate evaluate_lists",
         "rankone.analysis.revenue": "RevenueAnalysis analyse_revenue",
         "rankone.clicks.rank1_test.check": "check_rank1",
         "rankone.client.client": "Client",

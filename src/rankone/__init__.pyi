@@ -13,7 +13,6 @@ from rankone.analysis import analyse as analyse
 from rankone.analysis import analyze as analyze
 from rankone.analysis import evaluate as evaluate
 from rankone.analysis import evaluate_lists as evaluate_lists
-from rankone.analysis import to_obp as to_obp
 from rankone.analysis.revenue import RevenueAnalysis as RevenueAnalysis
 from rankone.analysis.revenue import analyse_revenue as analyse_revenue
 from rankone.clicks.rank1_test.check import check_rank1 as check_rank1

@@ -22,30 +22,20 @@ from typing import Any
 
 
 def sentence(expected: str, got: Any, do: str) -> str:
-    """Return an error in the one voice. Programs read its three parts: nobody takes the sentence apart again.
+    """Return an error as a person reads it: what is wrong, then the fix. Programs read its three parts.
 
     Where `expected` ends in a colon or a full stop, it says what is wrong instead.
 
     >>> sentence("a horizon of at least 1", -5, "try horizon=1000")
-    'expected a horizon of at least 1 - got -5 - try horizon=1000'
+    'Expected a horizon of at least 1, but got -5. Try horizon=1000.'
     >>> sentence("No such file:", "ab.csv", "check the path"), sentence("The file has a header but no rows.", "", "")
     ('No such file: ab.csv. Check the path.', 'The file has a header but no rows.')
     """
-    if expected.endswith((":", ".")):
-        return printed(expected, got, do)
-    return f"expected {expected} - got {got if isinstance(got, str) else repr(got)} - {do}"
-
-
-def printed(expected: str, got: Any, do: str) -> str:
-    """Return an error as a person reads it in a terminal, on the page or in an answer: what is wrong, then the fix.
-
-    >>> printed("a horizon of at least 1", -5, "try horizon=1000")
-    'Expected a horizon of at least 1, but got -5. Try horizon=1000.'
-    """
-    got = got if isinstance(got, str) else repr(got)
-    problem = f"{expected} {got}".strip() if expected.endswith((":", ".")) else f"Expected {expected}, but got {got}"
-    said = [problem, do[:1].upper() + do[1:]]
-    return " ".join(part if part.endswith((".", "?", "!")) else f"{part}." for part in said if part)
+    said = got if isinstance(got, str) else repr(got)
+    whole = expected.endswith((":", "."))
+    problem = f"{expected} {said}".strip() if whole else f"Expected {expected}, but got {said or 'nothing'}"
+    parts = [problem, do[:1].upper() + do[1:]]
+    return " ".join(part if part.endswith((".", "?", "!")) else f"{part}." for part in parts if part)
 
 
 class RankoneError(Exception):
@@ -59,11 +49,6 @@ class ExplainedError(RankoneError):
         self.expected, self.got, self.do = expected, got, do
         super().__init__(sentence(expected, got, do))
 
-    @property
-    def printed(self) -> str:
-        """The error as a person reads it: what is wrong, then the fix."""
-        return printed(self.expected, self.got, self.do)
-
     def __reduce__(self) -> tuple[type, tuple[str, Any, str]]:
         """Travel between processes whole (exceptions pickle their message only)."""
         return type(self), (self.expected, self.got, self.do)
@@ -73,7 +58,7 @@ class InputError(ExplainedError, ValueError):
     """A value cannot be used; the message says what was expected, what came and what to do.
 
     >>> str(InputError("a horizon of at least 1", -5, "try horizon=1000"))
-    'expected a horizon of at least 1 - got -5 - try horizon=1000'
+    'Expected a horizon of at least 1, but got -5. Try horizon=1000.'
     """
 
 
@@ -84,7 +69,7 @@ def naming(where: object) -> Iterator[None]:
     >>> with naming("shoes.csv"):
     ...     raise InputError("a number", "x", "try 0.5")
     Traceback (most recent call last):
-    rankone.errors.InputError: expected a number in shoes.csv - got x - try 0.5
+    rankone.errors.InputError: Expected a number in shoes.csv, but got x. Try 0.5.
     """
     try:
         yield
@@ -114,7 +99,7 @@ class TooManyOpen(InputError):
 
 
 class StorageError(ExplainedError):
-    """The disk or the database is gone, full or busy. Nothing is half written; a commit may have got in."""
+    """The disk or the database is gone, full or busy. Nothing is half written; a commit may have been stored."""
 
 
 class JournalError(ExplainedError):
@@ -134,5 +119,5 @@ class MissingExtra(RankoneError, ImportError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(
-            f"{what} needs the optional part '{extra}' - it is not installed - run: pip install 'rankone[{extra}]'"
+            f"{what} needs the optional part '{extra}', which is not installed. Run: pip install 'rankone[{extra}]'"
         )

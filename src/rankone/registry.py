@@ -63,6 +63,7 @@ class Registry(Generic[Thing]):
         """Return what has that name, or say which names there are."""
         known = self.known()
         if name not in known:
-            do = did_you_mean(name, known, "choose one of them")
-            raise InputError(f"one of the {self._several} {', '.join(sorted(known))}", name, do)
+            near = did_you_mean(name, known, "")
+            every = "" if near else f" {', '.join(sorted(known))}"
+            raise InputError(f"one of the {self._several}{every}", name, near or "choose one of them")
         return known[name]

@@ -54,13 +54,13 @@ def test_probabilities_that_do_not_change_leave_scores_alike():
 
 @pytest.fixture(scope="module")
 def logs():
-    """Logs of Thompson sampling, 1 % of it spread evenly."""
-    return [thompson_log(seed, 1_500, FLOORS["1 %"]) for seed in range(_LOGS)]
+    """Logs of Thompson sampling, 1% of it spread evenly."""
+    return [thompson_log(seed, 1_500, FLOORS["1%"]) for seed in range(_LOGS)]
 
 
 @pytest.mark.parametrize("name", ["second", "uniform"])
 def test_intervals_hold_where_a_policy_learned(logs, name):
-    """95 % intervals of `adaptive`, within 3 standard errors; they are narrower than those of ips."""
+    """95% intervals of `adaptive`, within 3 standard errors; they are narrower than those of ips."""
     truth, held, ratio = float(TARGETS[name] @ RATES), [], []
     for log in logs:
         found = rankone.evaluate(log, as_target(TARGETS[name]))
@@ -76,11 +76,11 @@ def test_intervals_hold_where_a_policy_learned(logs, name):
 
 
 def test_where_click_rates_moved_the_first_to_look_at_is_another(logs):
-    """The site doubles halfway: `adaptive` misses the truth, the estimator that comes first has it (95 %, 3 errors)."""
+    """The site doubles halfway: `adaptive` misses the truth, the estimator that comes first has it (95%, 3 errors)."""
     site, target = site_factors(1_500)["doubles halfway"], as_target(TARGETS["best"])
     truth, held = 1.5 * RATES[0], {"adaptive": [], "first": []}
     for seed in range(_LOGS // 2):
-        found = rankone.evaluate(thompson_log(seed, 1_500, FLOORS["1 %"], site=site), target)
+        found = rankone.evaluate(thompson_log(seed, 1_500, FLOORS["1%"], site=site), target)
         for name, each in held.items():
             row = row_of(found, found.first if name == "first" else name)
             each.append(row["low"] <= truth <= row["high"])
@@ -99,7 +99,7 @@ def test_what_moved_and_what_is_hardly_shown_has_no_value():
     """The site doubles soon, and the pair was shown before: of the whole time nobody can tell."""
     site = site_factors(2_000)["doubles early"]
     answers = [
-        rankone.evaluate(thompson_log(seed, 2_000, FLOORS["1 %"], site=site), as_target(TARGETS["second"]))
+        rankone.evaluate(thompson_log(seed, 2_000, FLOORS["1%"], site=site), as_target(TARGETS["second"]))
         for seed in range(6)
     ]
     (found, *_) = [each for each in answers if each.moved and each.answered]

@@ -90,7 +90,7 @@ def draw(rng, shown, rates, dispersion):
 
 
 def rejected(p_values):
-    """Whether a test at 10 % rejected more than three standard errors too often."""
+    """Whether a test at 10% rejected more than three standard errors too often."""
     share = np.mean([p <= 0.1 for p in p_values])
     return share > 0.1 + 3.0 * math.sqrt(0.1 * 0.9 / len(p_values))
 
@@ -153,7 +153,7 @@ def test_statements_hold_in_uneven_tables_and_with_an_estimated_dispersion(world
     ],
 )
 def test_levels_are_called_rightly_whatever_days_do(world):
-    """Without days in the fit the first is wrong in 86 % of tables; with clicks that scatter alone the others in 56, 24."""
+    """Without days in the fit the first is wrong in 86% of tables; with clicks that scatter alone the others in 56, 24."""
     wrong = np.array([called(CALLS[world], generator(seed, "short", world)) for seed in range(TABLES)])
     assert wrong[:, :2].mean(axis=0).max() <= 0.05 + 3.0 * math.sqrt(0.95 * 0.05 / TABLES)
 

@@ -61,6 +61,12 @@ def test_weeks_are_called_weeks():
     assert "day" not in text
 
 
+def test_days_of_the_week_are_called_days():
+    found = rankone.analyse(MOVING.rename({"day": "Day of week"}), slice="Day of week")
+    assert "a random split on each day" in str(found)
+    assert "week to week" not in str(found)
+
+
 def test_levels_that_do_not_move_are_not_said_to():
     """Clicks exactly in proportion: less scatter than chance makes, and none of a level's own."""
     rows = [

@@ -3,12 +3,9 @@
 import itertools
 
 import numpy as np
-import polars as pl
 import pytest
 
-import rankone
 from rankone.analysis.what_if.off_policy import Logged, estimates, fold_rates
-from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from tests.oracles.off_policy import plain_estimates
 
@@ -75,56 +72,3 @@ def test_replay_keeps_what_the_target_would_have_shown():
     replay = estimates(log)[0]
     assert replay.value == reward[action == 2].mean()
     assert replay.effective == (action == 2).sum()
-
-
-def test_the_open_bandit_pipelines_dictionary_has_every_decision(tmp_path):
-    with rankone.Experiment("page", ["A", "B"], ["1", "2"], db=tmp_path / "x.db", seed=1, durability="off") as page:
-        page.tell_many([(each, each["row"] == "A") for each in page.ask(40)])
-        page.ask()
-        feedback = rankone.to_obp(page, target={"row": "A", "col": "1"})
-        found = rankone.evaluate(page, {"row": "A", "col": "1"})
-    assert (feedback["n_rounds"], feedback["n_actions"]) == (40, 4)
-    assert feedback["action_names"] == [("A", "1"), ("A", "2"), ("B", "1"), ("B", "2")]
-    assert feedback["reward"].tolist() == [float(action < 2) for action in feedback["action"]]
-    assert feedback["action_context"].tolist() == [[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]]
-    assert feedback["position"].tolist() == [0] * 40
-    assert feedback["context"].shape == (40, 1)
-    assert feedback["action_dist"].shape == (40, 4, 1)
-    rounds = np.arange(40)
-    weight = feedback["action_dist"][rounds, feedback["action"], feedback["position"]] / feedback["pscore"]
-    assert weight.mean() == pytest.approx(found.average_weight, rel=1e-9)
-
-
-def test_rounds_without_a_position_are_left_out_and_counted():
-    log = pl.DataFrame(
-        {"item_id": ["a", "b", "a"], "position": [1.0, None, 2.0], "click": [0, 1, 1], "propensity_score": 0.5}
-    )
-    for each in (log, log.with_columns(pl.col("position").fill_null(np.nan))):
-        feedback = rankone.to_obp(each, factors="item_id", position="position")
-        assert (feedback["n_rounds"], feedback["n_left_out"]) == (2, 1)
-        assert feedback["position"].tolist() == [0, 1]
-    with pytest.raises(InputError, match="expected decisions with a position"):
-        rankone.to_obp(log.with_columns(position=None), factors="item_id", position="position")
-
-
-def test_positions_that_were_given_and_contexts_go_with_it():
-    log = pl.DataFrame(
-        {
-            "item_id": [14, 3, 14], "position": [3, 1, 2], "click": [0, 1, 0], "propensity_score": [0.5, 0.25, 0.5],
-            "age": [30, 40, 50],
-        }
-    )  # fmt: skip
-    feedback = rankone.to_obp(log, factors="item_id", position="position", context=["age"], target={"item_id": 14})
-    assert feedback["position"].tolist() == [2, 0, 1]
-    assert feedback["context"].tolist() == [[30.0], [40.0], [50.0]]
-    assert feedback["action"].tolist() == [0, 1, 0]
-    assert feedback["action_dist"].shape == (3, 2, 3)
-    assert feedback["pscore"].tolist() == [0.5, 0.25, 0.5]
-    assert rankone.to_obp(log, factors="item_id", context="age")["context"].tolist() == feedback["context"].tolist()
-    for age in ([30, None, 50], ["30", "unknown", "50"]):
-        with pytest.raises(InputError, match="1 decision without one in 'age'"):
-            rankone.to_obp(log.with_columns(age=pl.Series(age)), factors="item_id", context="age")
-    with pytest.raises(InputError, match="a target that names all of item_id"):
-        rankone.to_obp(log, factors="item_id", target={"position": 1})
-    with pytest.raises(InputError, match="a target that the log shows"):
-        rankone.to_obp(log, factors="item_id", target={"item_id": 99})

@@ -30,7 +30,7 @@ def earned(policy, decisions, runs=40):
 
 def test_a_replayed_policy_earns_what_it_earns_when_played():
     """From a uniform log, and from one whose policy learned itself and has little of bad pairs."""
-    for log in (uniform_log(6_000), thompson_log(1, 3_000, FLOORS["5 %"]).drop("chance")):
+    for log in (uniform_log(6_000), thompson_log(1, 3_000, FLOORS["5%"]).drop("chance")):
         found = rankone.evaluate(log, rankone.UTS(), factors=["row", "col"], horizon=400)
         assert 30 <= found.decisions <= 400
         value, error = earned("uts", found.decisions)
@@ -80,7 +80,7 @@ def test_a_log_that_cannot_say_says_so(tmp_path):
     assert "No answer for uts: the log runs out after" in repr(short)
     missing = uniform_log(3_000).filter(~((pl.col("row") == "B") & (pl.col("col") == "2")))
     assert not rankone.evaluate(missing, rankone.UTS(), factors=["row", "col"]).answered
-    with pytest.raises(InputError, match="a policy that plays 2 factors - got toprank"):
+    with pytest.raises(InputError, match="a policy that plays 2 factors, but got toprank"):
         rankone.evaluate(uniform_log(60), rankone.as_policy("toprank"), factors=["row", "col"])
     uniform_log(3_000).write_csv(tmp_path / "log.csv")
     words = ["what-if", str(tmp_path / "log.csv"), "--policy", "uts", "--factor", "row", "--factor", "col"]

@@ -140,7 +140,7 @@ def test_estimates_are_within_their_errors_and_iips_only_where_it_is_right(world
         elif name != "dm" or world is by_cascade:
             assert z < 4.0, name
     for name in ("sips", "snsips", "rips", "snrips", "cascade-dr"):
-        assert held[name] >= 33, "95 % intervals: 38 expected, 33 is 3.6 errors below"
+        assert held[name] >= 33, "95% intervals: 38 expected, 33 is 3.6 errors below"
     assert np.std(errors["iips"]) < np.std(errors["rips"]) < np.std(errors["sips"])
     assert np.std(errors["cascade-dr"]) < np.std(errors["rips"])
 
@@ -250,14 +250,14 @@ def behind_first(table, name, value):
         (
             {},
             as_table({(0, 1): 1.0}).with_columns(position=pl.col("position") * 2 - 1),
-            "without a gap in each list of the target - got 1, 3 in list",
+            "without a gap in each list of the target, but got 1, 3 in list",
         ),
         ({}, as_table({(0, 1): 1.0}).with_columns(position=pl.lit("top")), "a position that is a number in each row"),
         *(
             (
                 {},
                 behind_first(as_table({(0, 1): 1.0}), name, missing),
-                f"{said} in each row of the target - got 1 without",
+                f"{said} in each row of the target, but got 1 without",
             )
             for name, missing, said in (
                 ("list", None, "a list"),
@@ -270,7 +270,7 @@ def behind_first(table, name, value):
         (
             {},
             as_table({(0, 1): 1.0}).with_columns(probability=1.0 / pl.col("position")),
-            "one probability for each list of the target - got 1, 0.5 in list",
+            "one probability for each list of the target, but got 1, 0.5 in list",
         ),
     ],
 )
@@ -290,21 +290,14 @@ def test_probabilities_that_cannot_answer_are_named():
     log = drawn(9, by_cascade, LOGGER, 300)
     with pytest.raises(InputError, match="only probabilities of whole lists, which are longer"):
         rankone.evaluate_lists(log.with_columns(whole=pl.lit(0.1)), ["a"], chance={"list": "whole"})
-    with pytest.raises(InputError, match="one probability for each whole list - got several within a list in 'chance'"):
+    with pytest.raises(
+        InputError, match="one probability for each whole list, but got several within a list in 'chance'"
+    ):
         rankone.evaluate_lists(log.with_columns(chance=0.5 / pl.col("position")), ["a", "b"], chance={"list": "chance"})
     with pytest.raises(InputError, match="only probabilities of items at their positions"):
         rankone.evaluate_lists(log, ["a", "b"], chance={"position": "position_chance"}, of="any")
 
 
-def test_a_wrong_model_does_no_harm():
-    """`cascade-dr` from a product in a cascade: wider, and still right."""
-    found = rankone.evaluate_lists(drawn(10, by_cascade, LOGGER, 20_000), as_table(TARGET), baseline="product")
-    row = found.table.row(by_predicate=pl.col("estimator") == "cascade-dr", named=True)
-    assert abs(row["value"] - value(TARGET, by_cascade)) < 4.0 * row["se"]
-    with pytest.raises(InputError, match="baseline as one of cascade, product"):
-        rankone.evaluate_lists(drawn(10, by_cascade, LOGGER, 10), ["a", "b"], baseline="none")
-
-
 def test_an_estimate_needs_the_weights_that_it_is_made_of():
     log = LoggedLists(np.zeros((2, 1), int), np.ones((2, 1)), np.zeros((1, 1), int), np.ones(1), 1, {})
-    assert [each.estimator for each in list_estimates(log, "cascade", 0)] == ["dm"]
+    assert [each.estimator for each in list_estimates(log, 0)] == ["dm"]

@@ -58,12 +58,14 @@ def test_log_regret_has_one_scale_of_round_numbers_around_everything(study):
 
 def test_a_place_that_cannot_be_written(study, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match=r"expected to write .*regret.svg - got .* - make room, or write elsewhere"):
+    with pytest.raises(
+        StorageError, match=r"Expected to write .*regret.svg, but got .*. Make room, or write elsewhere"
+    ):
         study.chart().save(tmp_path / "file" / "regret.svg")
 
 
 def test_unknown_ending(study, tmp_path):
-    with pytest.raises(InputError, match="expected a path ending in"):
+    with pytest.raises(InputError, match="Expected a path ending in"):
         study.chart().save(tmp_path / "regret.gif")
 
 

@@ -191,5 +191,5 @@ def test_wrong_input_is_a_sentence(place):
         ("generate-log", place, "--lists", 10),
         ("reproduce", "fig3", "--log", place / "log.tsv.gz", "--truth", "--out", place / "fig3"),
     ):
-        with pytest.raises(ExplainedError, match=r"expected .* - got .* - |^No such file: "):
+        with pytest.raises(ExplainedError, match=r"Expected .*, but got .*. |^No such file: "):
             run(*words)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from rankone.testing.click_models import example_lists
 from tests.oracles.pbm_em import Session
+from tests.suites.click_models import example_lists
 
 
 def random_sessions(seed: int, lists: int = 300) -> list[Session]:
-    """The lists on which `rankone.testing` tries click models."""
+    """The lists on which `tests.suites` tries click models."""
     return [
         Session(part["query"][0], part["item"].to_list(), part["clicked"].to_list())
         for part in example_lists(seed, lists).partition_by("list", maintain_order=True)

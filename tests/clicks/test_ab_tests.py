@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from benchmarks.upworthy import COLUMNS, LINKS, crossed_tests, lack_of_fit, read_upworthy
 
-from rankone.cli import build_app
-from rankone.clicks import crossed_tests, read_upworthy
-from rankone.clicks.ab_tests.crossed import COLUMNS, LINKS, lack_of_fit
 from rankone.errors import InputError
 
 EVERY_PAIR = np.divmod(np.arange(6), 3)
@@ -115,7 +111,7 @@ def test_tests_that_cross_too_little_are_left_out() -> None:
     ]
     found = crossed_tests(pl.DataFrame(lines))
     assert found.tests.select("test", "pairs", "dof").rows() == [("two squares apart", 8, 2)]
-    with pytest.raises(InputError, match="expected tests that cross two elements - got none among 1 tests"):
+    with pytest.raises(InputError, match="Expected tests that cross two elements, but got none among 1 tests"):
         crossed_tests(pl.DataFrame(lines[:3]))
 
 
@@ -125,20 +121,10 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
         ("a,b\n1,2\n", "no clickability_test_id, .* in packages.csv, which has a, b"),
         (",".join(COLUMNS) + "\nt,h,i,e,l,10,11,201446\n", "got 11 of 10 in test t"),
         (",".join(COLUMNS) + "\nt,h,i,e,l,ten,1,201446\n", "got 1 of None in test t"),
-        (",".join(COLUMNS) + "\nt,h,i,e,l,0,0,201446\n", "expected packages that were shown"),
+        (",".join(COLUMNS) + "\nt,h,i,e,l,0,0,201446\n", "Expected packages that were shown"),
     ]:
         path.write_text(text)
         with pytest.raises(InputError, match=message):
             read_upworthy(path)
-    with pytest.raises(InputError, match=r"expected packages of the archive at .*nothing\.csv"):
+    with pytest.raises(InputError, match=r"Expected packages of the archive at .*nothing\.csv"):
         read_upworthy(tmp_path / "nothing.csv")
-
-
-def test_the_command(tmp_path: Path) -> None:
-    data = str(archive(tmp_path / "packages.csv", tests=9))
-    words = ["reproduce", "upworthy", "--data", data]
-    told = CliRunner().invoke(build_app(), [*words, "--out", str(tmp_path / "out")])
-    assert "9 of 9 tests cross two elements and leave 9 degrees of freedom" in told.output
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"summary.csv", "effects.csv", "tests.csv"}
-    plain = json.loads(CliRunner().invoke(build_app(), [*words, "--json"]).output)
-    assert plain["all_tests"] == 9

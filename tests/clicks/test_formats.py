@@ -1,10 +1,10 @@
-"""What every log format must do (`rankone.testing`); a new format is tested by itself through its example."""
+"""What every log format must do (`tests.suites`); a new format is tested by itself through its example."""
 
 import pytest
 
 from rankone import clicks
 from rankone.errors import InputError
-from rankone.testing import FormatSuite
+from tests.suites.formats import FormatSuite
 
 
 class TestEveryFormat(FormatSuite):

@@ -218,5 +218,5 @@ def test_refusals_say_which_values_and_why(engine):
     good = pl.DataFrame(rows | {"doc": ["a"] * 5, "rank": [1, 0, 1, 300, 1]})
     report = clicks.count(ENGINES[engine](good), **COLUMNS, max_bad=1).report
     assert report.reasons == {"the position is no whole number from 1 to 255": 2}
-    with pytest.raises(InputError, match="count positions from 1"):
+    with pytest.raises(InputError, match="Count positions from 1"):
         clicks.count(ENGINES[engine](good), **COLUMNS)

@@ -104,5 +104,5 @@ def test_a_log_is_written_whole_or_not_at_all(name, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         clicks.generate_log(tmp_path / name, 10, items=20, progress=stop)
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(StorageError, match=r"expected to write .* - got Is a directory"):
+    with pytest.raises(StorageError, match=r"Expected to write .*, but got Is a directory"):
         clicks.generate_log(tmp_path, 10, items=20)

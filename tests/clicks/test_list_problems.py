@@ -48,7 +48,7 @@ def test_every_model_has_its_world(fitted, name):
     best = [problem.item_names[item] for item in problem.best_decision()]
     assert set(best) >= {"i0", "i1"} or name == "sdbn"
     assert fitted[name].list_problem("q", positions=2).shape == (5, 2)
-    with pytest.raises(InputError, match="expected positions as a whole number of at least 1 and at most 3 - got 4"):
+    with pytest.raises(InputError, match="Expected positions as a whole number of at least 1 and at most 3, but got 4"):
         fitted[name].list_problem("q", positions=4)
 
 
@@ -68,7 +68,7 @@ def test_a_model_without_a_world_says_so(log):
 
     Silent.name = "silent"
     with pytest.raises(
-        InputError, match="expected a model of how lists are read - got silent - fit one of pbm, cascade"
+        InputError, match=r"Expected a model of how lists are read, but got silent. Fit one of pbm, cascade"
     ):
         Silent().fit(clicks.read(log)).list_problem("q")
 
@@ -86,10 +86,10 @@ def test_a_file_keeps_them(fitted, name, tmp_path):
     content["problems"][0]["attraction"][0] = 2.0
     path.write_text(json.dumps(content))
     with pytest.raises(
-        InputError, match=r"expected probabilities in \[0, 1\] in attraction in problem 1 of .* - got 2.0"
+        InputError, match=r"Expected probabilities in \[0, 1\] in attraction in problem 1 of .*, but got 2.0"
     ):
         rankone.as_problem(f"{path}#q")
-    with pytest.raises(InputError, match="expected a rank-1 problem or a plain product in a CSV file"):
+    with pytest.raises(InputError, match="Expected a rank-1 problem or a plain product in a CSV file"):
         rankone.save_problem(problem, tmp_path / "one.csv")
 
 

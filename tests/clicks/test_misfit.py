@@ -18,8 +18,8 @@ RUNS = 60
     "name",
     [
         "a product, 4 x 5 x 3, 2,000 each",
-        "interactions of 2 %, 4 x 4, 10,000,000 each",
-        "interactions of 10 %, 4 x 4 x 3, 5,000 each",
+        "interactions of 2%, 4 x 4, 10,000,000 each",
+        "interactions of 10%, 4 x 4 x 3, 5,000 each",
         "a product, clicks scatter twice as much, given",
         "one of 4 x 4 better by half, 100,000 each",
     ],
@@ -87,7 +87,7 @@ def test_factors_are_tested_two_by_two_with_what_it_costs():
     assert [check.name for check in report.doubts] == ["row and col"]
     assert report.misfit is report.of_all is not None
     assert report.sentence.startswith("Factors seem to interact: row and col")
-    with pytest.raises(InputError, match="two factors or more - got one"):
+    with pytest.raises(InputError, match="two factors or more, but got one"):
         check_counts(as_factor_counts(([5, 5], [1, 2])))
 
 
@@ -110,11 +110,11 @@ def test_what_is_not_known_is_not_claimed():
     known = {"deviation": 0.1, "deviation_low": 0.0, "deviation_high": 0.3, "share": 0.2, "share_high": 0.6}
     lost = {"lost": 0.0, "lost_low": 0.0, "lost_high": 0.01}
     assert "the best is found all the same" in Misfit(**known, share_low=0.0, **lost).sentence(doubtful=True)
-    assert "is interaction" not in Misfit(**known, share_low=0.0, **lost).sentence(doubtful=True), "0 % to 60 %"
+    assert "is interaction" not in Misfit(**known, share_low=0.0, **lost).sentence(doubtful=True), "0% to 60%"
 
 
 def test_while_the_test_finds_nothing_only_the_bound_is_said():
-    """Four by four equal rates: the point estimates are noise, 42 % "is interaction" for one such table."""
+    """Four by four equal rates: the point estimates are noise, 42% "is interaction" for one such table."""
     shown = np.full((4, 4), 1_000)
     for seed in range(5):
         report = check_rank1((shown, generator(seed, "equal").binomial(shown, 0.02)), simulations=99)

@@ -12,7 +12,7 @@ import rankone
 from rankone import clicks
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
-from rankone.testing.click_models import example_counts, example_lists
+from tests.suites.click_models import example_counts
 
 COLUMNS = {"query": "query", "item": "item", "position": "position", "clicked": "clicked"}
 
@@ -48,9 +48,9 @@ def test_files_that_are_no_models_are_refused(model, tmp_path):
     model.save(tmp_path / "model.json")
     content = json.loads((tmp_path / "model.json").read_text())
     for change, said in (
-        ({"version": 99}, "version 1 - got version 99"),
+        ({"version": 99}, "version 1, but got version 99"),
         ({"format": "other"}, "got another file"),
-        ({"model": "no-such-model"}, "expected one of the click models"),
+        ({"model": "no-such-model"}, "Expected one of the click models"),
         ({"learned": {"cells_": {"table": {"a": [1]}, "types": ["Strange"]}}}, "a whole click model"),
         ({"settings": {"colour": 1}}, "a whole click model"),
     ):
@@ -89,28 +89,6 @@ def test_every_model_draws_itself(name, tmp_path):
     assert "Examination by position" in (tmp_path / "model.svg").read_text()
     with pytest.raises(InputError, match="a query that was fitted"):
         clicks.as_model(name).fit(example_counts()).chart(["none"])
-
-
-def test_frames_are_split_by_whole_lists():
-    frame = example_lists(6, 400)
-    counts, held_out = clicks.count_split(frame, **COLUMNS, list="list", holdout=0.25, seed=1)
-    assert held_out["list"].n_unique() == 100
-    assert counts.impressions + len(held_out) == len(frame)
-    assert (held_out.group_by("list").len()["len"] == 5).all()
-    again = clicks.count_split(frame.to_pandas(), **COLUMNS, list="list", holdout=0.25, seed=1)
-    assert again[1].equals(held_out)
-    assert not clicks.count_split(frame, **COLUMNS, list="list", seed=2)[1].equals(held_out)
-    found = clicks.compare_models(counts, held_out, models=["pbm", "cascade"])
-    assert set(found["lists"]) == {100}
-    single, rows = clicks.count_split(frame.drop("list"), **COLUMNS)
-    assert single.impressions + len(rows) == len(frame)
-    names = frame.with_columns(position=pl.format("place {}", "position")).drop("list")
-    named, rows = clicks.count_split(names, **COLUMNS)
-    assert named.position_names[:2] == ("place 1", "place 2")
-    assert rows["position"].is_between(1, 5).all()
-    for wrong in ({"holdout": 0.0}, {"holdout": 0.001}, {"list": "serp"}):
-        with pytest.raises(InputError):
-            clicks.count_split(frame.head(10), **COLUMNS, **wrong)
 
 
 def test_a_model_says_which_policy_suits_it():
@@ -211,93 +189,17 @@ def test_each_segment_has_a_curve_of_its_own(tmp_path):
             for place, g in enumerate(curve, 1):
                 rows += [(device, f"i{item}", place, int(click)) for click in rng.random(2_000) < a * g]
     frame = pl.DataFrame(rows, schema=["device", "item", "position", "clicked"], orient="row")
-    counts = clicks.count(frame, item="item", position="position", clicked="clicked", segment="device")
-    assert counts.position_names == tuple(f"{device} 00{place}" for device in curves for place in (1, 2, 3))
+    frame = frame.with_columns(position=pl.format("{} {}", "device", "position"))
+    counts = clicks.count(frame, item="item", position="position", clicked="clicked")
+    assert counts.position_names == tuple(f"{device} {place}" for device in curves for place in (1, 2, 3))
     _, table = clicks.PBM().fit(counts).intervals()
     truth = np.concatenate([curves["desktop"], curves["phone"]])
     error = table["se"].fill_null(0.0).to_numpy() + 1e-9
     assert (np.abs(table["examination"].to_numpy() - truth) < 4.0 * error).all()
     frame.write_csv(tmp_path / "log.csv")
-    read = clicks.read(tmp_path / "log.csv", segment="device")
+    read = clicks.read(tmp_path / "log.csv")
     assert read.cells.equals(counts.cells)
     assert read.position_names == counts.position_names
-    far = pl.DataFrame({"device": "tv", "item": "i0", "position": [100, 11, 2], "clicked": 1})
-    far.write_csv(tmp_path / "far.csv")
-    counted = clicks.count(far, item="item", position="position", clicked="clicked", segment="device")
-    for sorted_by_place in (counted, clicks.read(tmp_path / "far.csv", segment="device")):
-        assert sorted_by_place.position_names == ("tv 002", "tv 011", "tv 100")
-    for wrong in ({"list": "item"}, {"segment": "colour"}):
-        with pytest.raises(InputError):
-            clicks.count(frame, item="item", position="position", clicked="clicked", **{"segment": "device"} | wrong)
-    with pytest.raises(InputError, match="lists or segments"):
-        clicks.read(tmp_path / "log.csv", segment="device", list="item")
-
-
-LONG = [(1, "a", 1, 0), (1, "b", 2, 1), (2, "b", 1, 1), (2, "a", 2, 1), (3, "a", 1, 0), (3, "c", 2, 0)]
-
-
-@pytest.mark.parametrize(
-    ("text", "options"),
-    [
-        ("query,items,clicks\nq,a b,0 1\nq,b a,1 1\nq,a c,0 0\n", {}),
-        ("query;items;clicked\nq;a|b;b\nq;b|a;b|a\nq;a|c;\n", {}),
-        ("query\titems\tclicks\nq\ta b\t2\nq\tb a\t1 2\nq\ta c\t\n", {"clicks_are": "positions"}),
-        ('query,items,clicks\nq,"[""a"", ""b""]","[0, 1]"\nq,"[b, a]","[1, 1]"\nq,"[a,c]","[0,0]"\n', {}),
-        ("query,item_1,item_2,clicked_1,clicked_2\nq,a,b,0,1\nq,b,a,1,1\nq,a,c,0,0\n", {}),
-        ("topic,shown,click\nq,a/b,0/1\nq,b/a,1/1\nq,a/c,0/0\n",
-         {"format": "list-table", "query": "topic", "items": "shown", "clicks": "click", "between": "/"}),
-    ],
-)  # fmt: skip
-def test_one_row_per_list_is_read_as_its_rows_would_be(text, options, tmp_path):
-    long = pl.DataFrame(
-        [("q", *row) for row in LONG], schema=["query", "list", "item", "position", "clicked"], orient="row"
-    )
-    expected = clicks.count(long, **COLUMNS, list="list")
-    (tmp_path / "lists.csv").write_text(text)
-    if options.get("between"):
-        with pytest.raises(InputError, match="a log in the format list-table"):
-            clicks.read(tmp_path / "lists.csv", **options)
-        (tmp_path / "lists.csv").write_text(text.replace("shown", "items"))
-        options = options | {"items": "items"}
-        with pytest.raises(InputError):
-            clicks.read(tmp_path / "lists.csv", **options | {"clicks": "none"})
-        (tmp_path / "lists.csv").write_text(text.replace("shown", "items").replace("click", "clicks"))
-        options = options | {"clicks": "clicks"}
-    counts = clicks.read(tmp_path / "lists.csv", **options)
-    assert counts.has_lists
-    assert counts.table.equals(expected.table)
-
-
-def test_lists_in_parquet_have_to_be_named(tmp_path):
-    frame = pl.DataFrame({"query": "q", "items": [["a", "b c"], ["b c", "a"]], "clicks": [[0, 1], [1, 1]]})
-    frame.write_parquet(tmp_path / "lists.parquet")
-    counts = clicks.read(tmp_path / "lists.parquet", "list-table", between="\x1f")
-    assert counts.cells.rows() == [
-        ("q", "a", 1, 1, 0),
-        ("q", "a", 2, 1, 1),
-        ("q", "b c", 1, 1, 1),
-        ("q", "b c", 2, 1, 1),
-    ]
-
-
-def test_lists_that_cannot_be_read_are_set_aside(tmp_path):
-    good = "q,a b,0 1\n" * 300
-    (tmp_path / "lists.csv").write_text(f"query,items,clicks\n{good}q,a b,0\nq,,\n,a b,0 1\n")
-    counts = clicks.read(tmp_path / "lists.csv", clicks_are="flags", quarantine=tmp_path / "bad.tsv")
-    assert (counts.report.rows, counts.report.rows_quarantined) == (303, 3)
-    assert counts.impressions == 600
-    assert len((tmp_path / "bad.tsv").read_text().splitlines()) == 4
-    with pytest.raises(InputError, match="clicks_are as one of"):
-        clicks.read(tmp_path / "lists.csv", clicks_are="stars")
-    (tmp_path / "one.csv").write_text("query,items,clicks\n" + "q,a b,0 1\n" * 300 + "q,a b,0\n")
-    assert clicks.read(tmp_path / "one.csv").clicks == 300  # one list that is wrong does not make the others wrong
-    short = "query,item_1,item_2,clicked_1,clicked_2\n" + "q,a,b,0,1\n" * 300 + "q,a,,1,\nq,a,b,1,\n"
-    (tmp_path / "short.csv").write_text(short)
-    counts = clicks.read(tmp_path / "short.csv")
-    assert (counts.impressions, counts.clicks, counts.report.rows_quarantined) == (601, 301, 1)
-    (tmp_path / "wide.csv").write_text("query,item_1,item_2,clicked_1\nq,a,b,0\n")
-    with pytest.raises(InputError, match="as many columns"):
-        clicks.read(tmp_path / "wide.csv")
 
 
 def test_predictions_know_positions_by_name_and_nothing_of_others():
@@ -309,7 +211,7 @@ def test_predictions_know_positions_by_name_and_nothing_of_others():
 
 @pytest.mark.parametrize(("ups", "downs", "often"), [(2, 6, 8), (20, 40, 30), (1, 1, 5), (3, 7, 4_000)])
 def test_shrunken_attractions_are_closer_to_the_truth_and_say_how_close(ups, downs, often):
-    """Less squared error where items are rare, no more where they are not; 95 % intervals within 4 standard errors."""
+    """Less squared error where items are rare, no more where they are not; 95% intervals within 4 standard errors."""
     examined, held, gain = 1.0 / np.arange(1, 6) ** 0.8, [], []
     for run in range(12):
         rng = generator(run, "shrink", ups)

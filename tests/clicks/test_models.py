@@ -1,4 +1,4 @@
-"""What every click model must do (`rankone.testing`), a new one too, and what some of them do."""
+"""What every click model must do (`tests.suites`), a new one too, and what some of them do."""
 
 import numpy as np
 import polars as pl
@@ -9,9 +9,9 @@ from rankone.clicks.counts.count_arrays import lists_of
 from rankone.clicks.models.product import ProductModel
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
-from rankone.testing import ClickModelSuite
 from tests.clicks.logs import long_table, random_sessions, rpc_rows
 from tests.oracles.list_models import browsing_attraction, cascade_attraction, ubm_probabilities, walk_probabilities
+from tests.suites.click_models import ClickModelSuite
 
 COLUMNS = {"query": "query", "item": "item", "position": "position", "clicked": "clicked"}
 MODELS = sorted(clicks.MODELS.known())

@@ -156,7 +156,7 @@ def test_rates_of_pairs_fall_by_as_much_as_they_should(scale):
 
 
 def test_the_highest_of_equal_positions_is_the_highest_by_luck():
-    """A flat curve: the interval of examination, relative to the best position, still holds 95 % of the time."""
+    """A flat curve: the interval of examination, relative to the best position, still holds 95% of the time."""
     logs = 60
     flat = {"items": 12, "shown": 150, "attraction": np.full(12, 0.3), "examination": np.ones(6)}
     counts, _, _ = simulated_logs(range(7_000, 7_000 + logs), **flat)
@@ -172,7 +172,7 @@ def covered(table, truth):
 
 @pytest.mark.parametrize("scale", ["exam1", "balanced"])
 def test_intervals_cover_the_truth_as_often_as_they_say(scale):
-    """95 % intervals, 150 simulated logs: coverage within 4 standard errors (of correlated intervals: a log each)."""
+    """95% intervals, 150 simulated logs: coverage within 4 standard errors (of correlated intervals: a log each)."""
     logs = 150
     counts, a, g = simulated_logs(range(1_000, 1_000 + logs), items=24, shown=150)
     factor = g.max() if scale == "exam1" else np.sqrt(g.max() / a.max())

@@ -222,3 +222,20 @@ def test_what_cannot_be_weighed_is_refused(log, found, tmp_path):
         build_app(), ["propensities", str(tmp_path / "log.csv"), "--out", str(tmp_path / "w.txt")]
     )
     assert "a .parquet or .csv file" in str(done.exception)
+
+
+def test_all_pairs_is_right_where_items_have_few_impressions():
+    """600 items, five impressions each at two places: the likelihood takes the luck of items for attraction."""
+    examined, off = 1.0 / np.arange(1, 6) ** 0.8, {"likelihood": [], "all-pairs": []}
+    for run in range(20):
+        rng, shown = generator(run, "few impressions"), np.zeros((600, 5), int)
+        first = rng.integers(4, size=600)
+        shown[np.arange(600), first], shown[np.arange(600), first + 1] = 3, 2
+        clicked = rng.binomial(shown, np.outer(rng.uniform(0.05, 0.9, 600), examined))
+        item, place = np.nonzero(shown)
+        table = {"query": "q", "item": item.astype(str), "position": place + 1, "impressions": shown[item, place]}
+        counts = clicks.Counts(pl.DataFrame(table | {"clicks": clicked[item, place]}))
+        for method, found in off.items():
+            found.append(np.log(clicks.propensities(counts, method=method).table["propensity"][4] / examined[4]))
+    assert abs(np.mean(off["all-pairs"])) < 4.0 * np.std(off["all-pairs"]) / np.sqrt(20) + 0.05
+    assert np.mean(off["likelihood"]) > 0.4

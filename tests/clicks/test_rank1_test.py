@@ -42,7 +42,7 @@ def test_statistic_is_that_of_a_general_optimiser(case):
 
 @pytest.mark.parametrize("case", RANK_ONE)
 def test_level_holds(case):
-    """At 5 %, rejections of rank-1 tables stay within three standard errors; and p-values do not pile up at 1."""
+    """At 5%, rejections of rank-1 tables stay within three standard errors; and p-values do not pile up at 1."""
     tables = 80
     rng = generator(2, case)
     found = [check_two(as_factor_counts(random_table(case, rng)), 199, rng) for _ in range(tables)]
@@ -93,7 +93,7 @@ def test_nothing_to_test(shown):
 
 
 def test_bounds_can_be_broken_without_a_rectangle():
-    """Row 1 says that column 2 is examined at most 1 / 9 of the time, yet row 2 is clicked 90 % of the time there."""
+    """Row 1 says that column 2 is examined at most 1 / 9 of the time, yet row 2 is clicked 90% of the time there."""
     report = rankone.check_rank1(([[500, 500], [0, 500]], [[450, 50], [0, 450]]), simulations=99)
     assert report.checks[0].constraints == 0
     assert report.p_value == 0.01
@@ -172,5 +172,5 @@ def test_same_seed_same_p_value():
     ],
 )
 def test_wrong_input_is_a_sentence(wrong, keywords):
-    with pytest.raises(InputError, match=r"expected .* - got .* - "):
+    with pytest.raises(InputError, match=r"Expected .*, but got .*. "):
         rankone.check_rank1(wrong, **keywords)

@@ -7,7 +7,7 @@ import pytest
 from rankone import clicks
 from rankone.clicks.logs.source import Source
 from rankone.errors import InputError, StorageError
-from rankone.testing.formats import write
+from tests.suites.formats import write
 
 GOOD = clicks.FORMATS.get("yandex-rpc").example
 
@@ -28,7 +28,7 @@ def test_what_is_no_file_is_refused_by_name(tmp_path):
 def test_a_file_that_cannot_be_opened_is_refused(tmp_path):
     source = Source(write(tmp_path / "log", GOOD))
     source.path.unlink()
-    with pytest.raises(InputError, match="that can be read - got No such file"):
+    with pytest.raises(InputError, match="that can be read, but got No such file"):
         next(source.blocks())
 
 
@@ -42,7 +42,7 @@ def test_quarantine_is_of_this_reading_and_never_the_log(tmp_path):
     with pytest.raises(InputError, match="the log itself"):
         clicks.read(bad, quarantine=bad)
     assert bad.read_bytes() == GOOD + b"?\n"
-    with pytest.raises(StorageError, match="expected to write"):
+    with pytest.raises(StorageError, match="Expected to write"):
         clicks.read(bad, max_bad=1.0, quarantine=good / "quarantine.tsv")
 
 
@@ -54,5 +54,5 @@ def test_limits_out_of_range_are_refused(wrong, format, tmp_path):
 
 
 def test_a_near_name_is_suggested(tmp_path):
-    with pytest.raises(InputError, match=r"did you mean yandex-rpc\?"):
+    with pytest.raises(InputError, match=r"Did you mean yandex-rpc\?"):
         clicks.read(write(tmp_path / "log", GOOD), "yandex_rpc")

@@ -6,9 +6,9 @@ import pytest
 from rankone import clicks
 from rankone.clicks.logs.sessions import OPEN_LISTS
 from rankone.errors import InputError
-from rankone.testing.formats import write
 from tests.clicks.logs import random_sessions, rpc_rows
 from tests.oracles.list_models import count as slow_count
+from tests.suites.formats import write
 
 
 def read_rows(tmp_path, *rows, **options):

@@ -13,8 +13,8 @@ from rankone.clicks.logs.collector import Collector, Rules
 from rankone.clicks.logs.delimited import _fast_fields, _slow_fields
 from rankone.clicks.logs.source import Block
 from rankone.errors import InputError
-from rankone.testing.formats import write
 from tests.clicks.logs import long_table, random_sessions
+from tests.suites.formats import write
 
 COLUMNS = {"query": "query", "item": "item", "position": "position", "clicked": "clicked", "list": "list"}
 
@@ -111,7 +111,7 @@ def test_a_tab_can_be_named(separator, tmp_path):
     "wrong", [{"separator": ";;"}, {"separator": "é"}, {"encoding": "klingon"}, {"encoding": "utf-16"}]
 )
 def test_separators_and_encodings_that_cannot_be_are_refused(wrong, tmp_path):
-    with pytest.raises(InputError, match=f"expected an? {next(iter(wrong))}"):
+    with pytest.raises(InputError, match=f"Expected an? {next(iter(wrong))}"):
         clicks.read(write(tmp_path / "log", clicks.FORMATS.get("table").example), "table", **wrong)
 
 
@@ -141,7 +141,7 @@ def test_a_list_that_goes_on_much_later_is_refused(sessions, tmp_path, monkeypat
     table = long_table(sessions)
     path = tmp_path / "log.csv"
     pl.concat([table.slice(1), table.head(1)]).write_csv(path)
-    with pytest.raises(InputError, match=r"1 list that went on after others.* - sort the log by its lists"):
+    with pytest.raises(InputError, match=r"1 list that went on after others.*. Sort the log by its lists"):
         clicks.read(path)
 
 
@@ -242,8 +242,8 @@ def test_what_stands_for_a_missing_name_is_one_rule(missing, kept, tmp_path):
 @pytest.mark.parametrize(
     ("row", "got", "do"),
     [
-        ("q,a,1,yes", "the outcome is not 0 or 1 but 'yes'", "write outcomes as 0/1"),
-        ("q,a,0,1", "from 1 to 255 but '0'", "count positions from 1"),
+        ("q,a,1,yes", "the outcome is not 0 or 1 but 'yes'", "Write outcomes as 0/1"),
+        ("q,a,0,1", "from 1 to 255 but '0'", "Count positions from 1"),
         ("q,-,1,1", "the item is missing \\('-'\\)", "missing=NULL"),
         ("q,é,1,1", "the row is not utf-8", "encoding=latin-1"),
     ],
@@ -260,7 +260,7 @@ def test_refusals_show_what_was_found_and_what_to_do(row, got, do, tmp_path):
 
 def test_a_column_that_is_not_there_is_named_by_its_option(tmp_path):
     path = write(tmp_path / "log", b"query,doc,position,clicked\nq,a,1,0\n")
-    with pytest.raises(InputError, match="name the column: item=doc"):
+    with pytest.raises(InputError, match="Name the column: item=doc"):
         clicks.read(path)
 
 

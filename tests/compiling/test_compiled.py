@@ -95,7 +95,7 @@ def test_what_is_compiled_is_kept_under_a_hash_of_what_it_imports(package: Path,
     assert (module._closure_key(modules) != before) == counts
 
 
-@pytest.mark.parametrize("module_of_entry", ["live.report.rates", "paper.theory", "pages.recording"])
+@pytest.mark.parametrize("module_of_entry", ["live.report.rates", "pages.recording"])
 def test_an_entry_point_outside_the_rooms_of_kernels_counts_with_what_it_imports(module_of_entry: str) -> None:
     files = {
         file.relative_to(module._PACKAGE).as_posix()

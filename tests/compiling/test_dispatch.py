@@ -69,7 +69,7 @@ def test_what_is_optional_has_a_default_and_the_rest_is_asked_for():
     stranger = Stranger(np.zeros(1))
     assert not is_done(stranger, 0)
     said = re.escape(
-        "expected a kernel 'step' for the state Stranger - got none - register one: @step.register(Stranger)"
+        "Expected a kernel 'step' for the state Stranger, but got none. Register one: @step.register(Stranger)"
     )
     for way in (run, run.py_func):
         with pytest.raises(InputError, match=said):

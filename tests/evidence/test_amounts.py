@@ -108,7 +108,7 @@ def test_an_interval_ends_before_the_first_ratio_that_is_not_proven():
 
 @pytest.mark.parametrize("world", sorted(goal_worlds.WORLDS))
 def test_the_error_is_kept(world):
-    """At most 5 % of runs; 40 runs exceed 7 wrong ones with probability 0.1 % if it is just kept."""
+    """At most 5% of runs; 40 runs exceed 7 wrong ones with probability 0.1% if it is just kept."""
     runs = [goal_worlds.wrong(world, seed, visitors=5_000) for seed in range(40)]
     assert all(sum(run[kind] for run in runs) <= 7 for kind in goal_worlds.KINDS)
 

@@ -199,7 +199,7 @@ SITES = {
 
 @pytest.mark.parametrize("site", SITES)
 def test_seldom_rings_where_only_the_whole_site_moves(site):
-    """The promise is 2.5 % for the first watch, of each kind; two standard errors above are allowed to chance."""
+    """The promise is 2.5% for the first watch, of each kind; two standard errors above are allowed to chance."""
     runs, rang = 120, {CHANGE: 0, MISFIT: 0}
     for run in range(runs):
         found = visits(generator(run, "null", site), lambda at: PRODUCT, 700, SITES[site], follow=0.8)

@@ -9,7 +9,7 @@ import pytest
 
 from rankone.compiling.compiled import compiled
 from rankone.evidence.levels import RATIOS, resized, start_evidence, weigh
-from rankone.evidence.steering import GOALS, PARTS, Goal, renew, start_steering
+from rankone.evidence.steering import AIMS, PARTS, Aim, renew, start_steering
 from rankone.live.evidence.ratios import ratio_of
 from rankone.numerics.seeds import generator
 from tests.oracles.evidence import log_martingale, log_silence
@@ -90,7 +90,7 @@ def test_silence_counts_only_where_many_click():
 
 
 def test_silence_brings_the_verdict_nearer_where_many_click():
-    """At 80 % clicks, clicks alone have a fifth of what there is to know of a near tie."""
+    """At 80% clicks, clicks alone have a fifth of what there is to know of a near tie."""
     gain = []
     for run in range(20):
         evidence = start_evidence((2, 1))
@@ -123,7 +123,7 @@ MOVES = {
 
 @pytest.mark.parametrize("move", MOVES)
 def test_equal_levels_are_hardly_ever_called_better(move):
-    """However the rate moves, and whatever runs after the clicks: at most 5 % of the runs, up to three standard errors."""
+    """However the rate moves, and whatever runs after the clicks: at most 5% of the runs, up to three standard errors."""
     runs, sizes = 120, (2, 3)
     wrong = 0
     bar = math.log(sum(size * (size - 1) for size in sizes) / ERROR)
@@ -152,7 +152,7 @@ def test_intervals_hold_the_true_ratio(ratio):
 
 
 def test_a_worse_level_is_hardly_ever_called_better():
-    """The other end of what is denied, with a site that jumps between 14 % and 94 % clicks."""
+    """The other end of what is denied, with a site that jumps between 14% and 94% clicks."""
     runs, wrong = 120, 0
     for run in range(runs):
         evidence = start_evidence((2, 1))
@@ -174,7 +174,7 @@ def planned(evidence, sizes, bar):
     mix, leaders = np.empty(sum(sizes)), np.zeros(len(sizes), np.int64)
     shown = np.arange(sum(sizes), dtype=float)
     _, share, decided = compiled(renew, renew.__module__)(
-        evidence, np.arange(sum(sizes)), start_steering(sizes), shown, bar, bar + 1.0, GOALS["decide"], mix, leaders
+        evidence, np.arange(sum(sizes)), start_steering(sizes), shown, bar, bar + 1.0, AIMS["decide"], mix, leaders
     )
     assert (share == 0.0) == decided
     mix /= PARTS
@@ -193,7 +193,7 @@ def test_exploration_follows_the_evidence():
     decided, mix, leaders = planned(evidence, (3, 2), 3.0)
     assert not decided
     assert leaders[0] == 1
-    assert mix[1] == pytest.approx(GOALS["decide"].lead, abs=2 / PARTS)
+    assert mix[1] == pytest.approx(AIMS["decide"].lead, abs=2 / PARTS)
     assert mix[2] > mix[0]  # there is less evidence against it
     evidence.proof[1] = 3.5
     decided, mix, _ = planned(evidence, (3, 2), 3.0)
@@ -226,9 +226,9 @@ def test_a_share_is_halved_whenever_the_decisions_have_doubled_and_a_beaten_leve
     found = []
     for decisions in (499.0, 500.0, 999.0, 1000.0, 4000.0):
         shown = np.array([decisions, 0.0, 0.0, decisions, 0.0])
-        goal = Goal(explore=0.5, lead=0.5, patience=100.0)
+        aim = Aim(explore=0.5, lead=0.5, patience=100.0)
         found.append(
-            compiled(renew, renew.__module__)(evidence, np.arange(5), steering, shown, 3.0, 4.0, goal, mix, leaders)[1]
+            compiled(renew, renew.__module__)(evidence, np.arange(5), steering, shown, 3.0, 4.0, aim, mix, leaders)[1]
         )
         assert mix.tolist() == [0.0, PARTS / 2, PARTS / 2, PARTS / 2, PARTS / 2]
     assert found == [0.5, 0.25, 0.25, 0.125, 0.03125]

@@ -18,18 +18,18 @@ PROBLEMS = {
 TIES = RankOne([0.6, 0.6], [0.5, 0.5])
 
 
-@pytest.mark.parametrize("goal", ["decide", "both"])
-def test_the_range_is_right_as_often_as_it_says(goal: str) -> None:
+@pytest.mark.parametrize("aim", ["decide", "both"])
+def test_the_range_is_right_as_often_as_it_says(aim: str) -> None:
     right = []
     for problem, times in PROBLEMS.values():
         for seed in range(30):
-            right += [each for each in judged(problem, goal, seed, times) if each is not None]
+            right += [each for each in judged(problem, aim, seed, times) if each is not None]
     assert len(right) > 20, len(right)
     assert np.mean(right) > 0.8 - 3.0 * np.sqrt(0.8 * 0.2 / 20)  # two looks at one run are not independent
 
 
 def test_levels_that_may_be_equal_have_no_guess() -> None:
-    """By an interval of 95 % for each factor: about one look of 400 has both beyond a tie."""
+    """By an interval of 95% for each factor: about one look of 400 has both beyond a tie."""
     guesses = [guess(TIES, "decide", seed, asked) for seed in range(20) for asked in (200, 1_000, 4_000)]
     assert guesses.count(None) >= len(guesses) - 2
 

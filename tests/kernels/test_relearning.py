@@ -56,7 +56,7 @@ def _relearn(state, shown, pulls, clicks):
 
 
 def test_a_policy_that_cannot_relearn_does_not_go_live(tmp_path):
-    said = r"expected a kernel 'relearn' for the state HalvesState - got none - register one: @relearn.register"
+    said = r"Expected a kernel 'relearn' for the state HalvesState, but got none. Register one: @relearn.register"
     with pytest.raises(InputError, match=said):
         rankone.Experiment("new", 2, 2, policy=Halves(), db=tmp_path / "halves.db")
     agent = Halves().agent(2, 2)  # an agent never starts afresh
@@ -83,7 +83,7 @@ def test_what_goes_together_is_registered_together():
         nothing: np.ndarray
 
     state = Speechless(np.zeros(1))
-    with pytest.raises(InputError, match="expected a kernel 'decide' for the state Speechless"):
+    with pytest.raises(InputError, match="Expected a kernel 'decide' for the state Speechless"):
         decide(state, None, None, [0, 0])
-    with pytest.raises(InputError, match="expected a kernel 'learn' for the state Speechless"):
+    with pytest.raises(InputError, match="Expected a kernel 'learn' for the state Speechless"):
         learn(state, [0, 0], 0, [0])

@@ -87,10 +87,10 @@ def test_the_advice_fits(sqlite_db, tmp_path):
     with_window = start(sqlite_db, outcomes={"max_open": 1, "window": 600})
     without = start(tmp_path / "b.db", outcomes={"max_open": 1, "max_age": 90})
     for experiment, advice in (
-        (with_window, "wait, since windows of 10 minutes end them, or cancel old ones with void_open()"),
+        (with_window, "Wait, since windows of 10 minutes end them, or cancel old ones with void_open()"),
         (
             without,
-            "report or cancel open decisions, or cancel old ones with void_open(); after 90 seconds they make room",
+            "Report or cancel open decisions, or cancel old ones with void_open(); after 90 seconds they make room",
         ),
     ):
         experiment.ask()
@@ -171,8 +171,8 @@ def test_an_age_given_again_must_agree(sqlite_db):
     start(sqlite_db, name="shop", outcomes={"window": 600}).close()
     for age in (60, HOUR):  # an hour is what it would be without a window
         said = str(error_of(Experiment, "shop", db=sqlite_db, outcomes={"max_age": age}))
-        assert "expected no max_age for experiment 'shop', which has a window" in said
-        assert "leave it out: the window ends what is open" in said
+        assert "Expected no max_age for experiment 'shop', which has a window" in said
+        assert "Leave it out: the window ends what is open" in said
     assert "outcomes.max_age 60 (seconds)" in str(
         error_of(Experiment, "homepage", db=sqlite_db, outcomes={"max_age": 61})
     )

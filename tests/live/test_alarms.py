@@ -67,7 +67,7 @@ def test_a_change_begins_the_experiment_anew():
 def test_what_looks_like_a_change_is_tried_before_it_rings():
     """After a verdict hardly anything but the winner is shown; when its clicks fall, decisions explore again."""
     before, after = BEFORE * [1.0, 0.5], AFTER * [1.0, 0.5]
-    with live(policy="uts", goal="both", watch={"change": "restart"}) as experiment:
+    with live(policy="uts", aim="both", watch={"change": "restart"}) as experiment:
         assert send(experiment, before, 3_000).decided
         explored = []
         for part in range(40):
@@ -94,7 +94,7 @@ def test_an_alarm_that_is_only_told_changes_nothing_of_how_decisions_are_drawn()
     def drawn(fold):
         return fold.evidence.steering.shares.tolist(), fold.evidence.steering.mix.tolist()
 
-    with live(goal="both") as experiment:
+    with live(aim="both") as experiment:
         send(experiment, BEFORE, 1_000)
         even = [1 / 3] * 3 + [1 / 2] * 2
         for part in range(30):
@@ -147,7 +147,7 @@ def test_unless_it_says_otherwise_an_experiment_tells():
 
 @pytest.mark.parametrize("what", ["change", "interaction"])
 def test_what_it_cannot_do(what):
-    with pytest.raises(InputError, match=rf"expected {what} as one of (restart|test-all), warn, ignore - got shout"):
+    with pytest.raises(InputError, match=rf"Expected {what} as one of (restart|test-all), warn, ignore, but got shout"):
         live(watch={what: "shout"})
 
 

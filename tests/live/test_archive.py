@@ -23,7 +23,7 @@ from .archives import LEVELS, busy, live, refused, rows_of, run, side_by_side, w
 from .helpers import Clock, at, error_of, saved
 
 
-@pytest.mark.parametrize("settings", [{}, {"policy": "uts", "outcomes": {"window": 40}, "goal": "both"}])
+@pytest.mark.parametrize("settings", [{}, {"policy": "uts", "outcomes": {"window": 40}, "aim": "both"}])
 def test_an_archived_experiment_goes_on_bit_for_bit(db, tmp_path, settings):
     """A twin that is never archived knows and decides the same, through levels, exclusions and two archives."""
     clock = Clock()
@@ -180,7 +180,7 @@ def test_the_command_moves_all_experiments_or_those_named(tmp_path):
             experiment.tell(experiment.ask().id, True)
     assert "No such file" in refused("archive", db, "--to", folder / "deeper", "--older-than", "0s")
     assert "File exists" in refused("archive", db, "--to", db, "--older-than", "0s")
-    assert "try --older-than 30d" in refused("archive", db, "--to", folder, "--older-than", "soon")
+    assert "Try --older-than 30d" in refused("archive", db, "--to", folder, "--older-than", "soon")
     assert "an experiment of this database" in refused(
         "archive", db, "--to", folder, "--older-than", "0", "--experiment", "shp"
     )
@@ -202,7 +202,7 @@ def test_a_journal_that_begins_with_another_layout_is_refused_in_words(shop, mon
     monkeypatch.setattr("rankone.live.fold.snapshot.LAYOUT", 2)
     error = error_of(Experiment, "homepage", db=database.where)
     assert isinstance(error, JournalError)
-    assert "a journal that begins with a snapshot of layout 2 - got one of another layout - use the" in str(error)
+    assert "a journal that begins with a snapshot of layout 2, but got one of another layout. Use the" in str(error)
     assert any("another layout" in finding.detail for finding in wrong(database.where))
 
 

@@ -31,7 +31,7 @@ def test_an_exclusion_speaks_of_what_is_not_archived(shop):
         assert saved(at(clock)("homepage", db=again)) == saved(experiment)
 
 
-@pytest.mark.parametrize("settings", [{}, {"policy": "uts", "outcomes": {"window": 40}, "goal": "both"}])
+@pytest.mark.parametrize("settings", [{}, {"policy": "uts", "outcomes": {"window": 40}, "aim": "both"}])
 def test_an_exclusion_with_the_files_reaches_into_archives_bit_for_bit(db, tmp_path, settings):
     """A twin that is never archived excludes the same, and decides the same from there on."""
     clock = Clock()
@@ -71,9 +71,9 @@ def test_an_exclusion_with_the_files_reaches_into_archives_bit_for_bit(db, tmp_p
 def test_an_exclusion_in_archives_is_whole_or_not_at_all(shop, tmp_path, monkeypatch):
     database, experiment, _, folder = shop
     for wrong_folder in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(InputError, match=r"all archives .*No such file .*nothing was changed"):
+        with pytest.raises(InputError, match=r"all archives .*No such file .*Nothing was changed"):
             experiment.with_archives(wrong_folder).exclude(levels={"row": "row 1"})
-    assert "expected one of the levels of 'row'" in refused(
+    assert "Expected one of the levels of 'row'" in refused(
         "exclude", database.where, "homepage", "--level", "row=x", "--archive", folder
     )
 
@@ -85,7 +85,7 @@ def test_an_exclusion_in_archives_is_whole_or_not_at_all(shop, tmp_path, monkeyp
 
     with monkeypatch.context() as patch:
         patch.setattr(excluding, "Refolded", changed_meanwhile)
-        with pytest.raises(InputError, match="nothing was excluded: try again"):
+        with pytest.raises(InputError, match="Nothing was excluded: try again"):
             experiment.with_archives(folder).exclude(levels={"row": "row 1"})
     assert experiment.report().excluded == 0
     assert wrong(database.where, folder) == []
@@ -147,7 +147,7 @@ def test_an_exclusion_in_archives_is_refused_where_the_first_is_made_meanwhile(t
             check(*arguments)
 
         monkeypatch.setattr(drafts, "check_exclusion", archived_meanwhile)
-        with pytest.raises(InputError, match="nothing was excluded: try again"):
+        with pytest.raises(InputError, match="Nothing was excluded: try again"):
             experiment.with_archives(tmp_path).exclude(levels={"row": "row 1"})
         assert experiment.with_archives(tmp_path).exclude(levels={"row": "row 1"}) > 0
         assert experiment.look(lambda fold: int(fold.pulls[0].sum())) == 0

@@ -38,7 +38,7 @@ def test_two_archives_at_once_move_everything_once(shop, monkeypatch):
         return found
 
     monkeypatch.setattr(module, "write_rows", slowly)
-    with pytest.raises(InputError, match=r"one archive of 'homepage' at a time.*nothing was moved twice"):
+    with pytest.raises(InputError, match=r"one archive of 'homepage' at a time.*Nothing was moved twice"):
         list(archive(database, "homepage", folder, 0.5))
     other.close()
     assert len(list(folder.glob("*.parquet"))) == 2
@@ -78,7 +78,7 @@ def test_a_file_that_another_archive_gave_up_does_not_count(shop, monkeypatch):
     thread.start()
     written.wait()
     monkeypatch.setattr(module, "write_rows", taken)
-    with pytest.raises(InputError, match=r"one archive of 'homepage' at a time.*nothing was moved twice"):
+    with pytest.raises(InputError, match=r"one archive of 'homepage' at a time.*Nothing was moved twice"):
         list(archive(database, "homepage", folder, 0.5))
     other.close()
     assert said == ["interrupted"]
@@ -278,7 +278,7 @@ def test_a_disk_that_is_full_moves_nothing(shop):
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (500, limit[1]))
-        with pytest.raises(StorageError, match=r"to write .*File too large - make room"):
+        with pytest.raises(StorageError, match=r"to write .*File too large. Make room"):
             list(archive(database, "homepage", folder, 5))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)
@@ -310,5 +310,5 @@ def test_what_is_wrong_with_an_archive_is_said(shop, tmp_path):
     assert "changed or damaged" in wrong(db)[0].detail
     database.use(lambda storage: storage.query("UPDATE rankone_snapshots SET body = {}", (b"nonsense" * 9,)))
     assert any("damaged" in finding.detail for finding in wrong(db))
-    with Database(db) as again, pytest.raises(JournalError, match="restore the database from a backup"):
+    with Database(db) as again, pytest.raises(JournalError, match="Restore the database from a backup"):
         Experiment("homepage", db=again)

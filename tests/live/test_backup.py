@@ -142,7 +142,7 @@ def test_a_plain_copy_without_the_log_is_noticed(db, tmp_path):
         for ending in ("", "-wal"):
             cp(f"{db}{ending}", f"{whole}{ending}")
         assert not copied_in_use(whole)  # its log is beside it
-        with pytest.raises(InputError, match="take a backup of it first"):
+        with pytest.raises(InputError, match="Take a backup of it first"):
             restore(db, tmp_path / "new.db")
     assert positions(copy)[0].events < positions(db)[0].events == positions(whole)[0].events
     (wrong,) = [finding for finding in examine(copy) if not finding.ok]
@@ -171,7 +171,7 @@ def test_a_backup_onto_the_database_itself_is_refused(db, tmp_path):
     for file in (db, tmp_path / "link.db"):
         with pytest.raises(InputError, match="another file than the database itself"):
             backup(db, file, over=True)
-    with pytest.raises(InputError, match="pass --over"):
+    with pytest.raises(InputError, match="Pass --over"):
         backup(db, tmp_path / "there.backup") and backup(db, tmp_path / "there.backup")
     backup(db, tmp_path / "there.backup", over=True)
 
@@ -211,7 +211,7 @@ def test_a_damaged_database_is_replaced_and_kept_as_it_is(db, tmp_path, damage, 
     log = tmp_path / "rankone.db-journal"
     if damage:
         log.write_bytes(b"of the old one")
-    with pytest.raises(InputError, match=r"one that cannot be read: .* - pass --over"):
+    with pytest.raises(InputError, match=r"one that cannot be read: .*. Pass --over"):
         restore(file, db)
     assert db.read_bytes() == damage
     restore(file, db, over=True)
@@ -230,7 +230,7 @@ def test_a_restore_over_a_newer_database_is_refused(db, tmp_path):
         with pytest.raises(StorageError, match="a database in use"):
             restore(file, db, over=True)
     before = positions(db)
-    with pytest.raises(InputError, match="has what the backup does not: 'homepage' with 45 events - pass --over"):
+    with pytest.raises(InputError, match=r"has what the backup does not: 'homepage' with 45 events. Pass --over"):
         restore(file, db)
     assert positions(db) == before
     restore(file, db, over=True)
@@ -245,9 +245,9 @@ def test_bad_input_is_refused_in_words(db, tmp_path):
         ("backup", tmp_path / "none.db", tmp_path / "y"): "no such file",
         ("backup", db, tmp_path): "a folder",
         ("backup", db, tmp_path / "no" / "folder"): "no folder",
-        ("backup", db, tmp_path / "new.db-wal"): "name another file",
-        ("backup", "postgresql://db1/shop", tmp_path / "y"): "use PostgreSQL's own pg_dump",
-        ("restore", file, "postgresql://db1/shop"): "use PostgreSQL's own pg_restore",
+        ("backup", db, tmp_path / "new.db-wal"): "Name another file",
+        ("backup", "postgresql://db1/shop", tmp_path / "y"): "Use PostgreSQL's own pg_dump",
+        ("restore", file, "postgresql://db1/shop"): "Use PostgreSQL's own pg_restore",
         ("restore", file, file): "another file than the backup itself",
         ("restore", file, tmp_path / "z.db", "--upto", "homepage"): "NAME=EVENT",
         ("restore", file, tmp_path / "z.db", "--upto", "homepage=x"): "whole number",
@@ -292,7 +292,9 @@ def test_a_disk_that_is_full_leaves_no_journal_of_sqlite_either(db, tmp_path, mo
         raise StorageError(f"to read or write {part}", "database or disk is full", "make room")
 
     monkeypatch.setattr(sqlite_backup, "copy", full)
-    with pytest.raises(StorageError, match=rf"to read or write {re.escape(str(tmp_path / 'x.backup'))} - got database"):
+    with pytest.raises(
+        StorageError, match=rf"to read or write {re.escape(str(tmp_path / 'x.backup'))}, but got database"
+    ):
         backup(db, tmp_path / "x.backup")
     assert list(tmp_path.glob(".*")) == []
 

@@ -59,7 +59,7 @@ def test_experiments_reports_on_one_in_three_depths(used):
         assert run.invoke(build_app(), ["experiments", db, "[red]shop", *more]).stdout == f"{printed}\n"
     assert json.loads(run.invoke(build_app(), ["experiments", db, "[red]shop", "--json"]).stdout)["headline"]
     alone = run.invoke(build_app(), ["experiments", db, "--brief"]).exception
-    assert alone.printed.startswith("Expected the name of an experiment, but got none. Try ")
+    assert str(alone).startswith("Expected the name of an experiment, but got none. Try ")
 
 
 def test_experiments_lists_the_others_if_one_is_damaged(sqlite_db):
@@ -69,7 +69,7 @@ def test_experiments_lists_the_others_if_one_is_damaged(sqlite_db):
     shown = run.invoke(build_app(), ["experiments", str(sqlite_db)])
     assert "sound" in shown.stdout
     assert "damaged" in shown.stdout
-    assert "got damaged ones: broken - run `rankone doctor`" in str(shown.exception)
+    assert "got damaged ones: broken. Run `rankone doctor`" in str(shown.exception)
     listed = run.invoke(build_app(), ["experiments", str(sqlite_db), "--json"])
     assert [report["name"] for report in json.loads(listed.stdout)] == ["sound"]
     assert isinstance(listed.exception, JournalError)
@@ -162,13 +162,13 @@ def test_export_reads_groups_of_any_size_and_stops_where_the_journal_is_torn(sql
 
 def test_export_refuses_what_it_does_not_know(used, tmp_path):
     db, _ = used
-    assert "expected an experiment" in str(
+    assert "Expected an experiment" in str(
         run.invoke(build_app(), ["export", db, "nobody", "--out", "x.csv"]).exception
     )
     missing = str(tmp_path / "no" / "x.csv")
-    assert "expected a folder" in str(run.invoke(build_app(), ["export", db, "[red]shop", "--out", missing]).exception)
+    assert "Expected a folder" in str(run.invoke(build_app(), ["export", db, "[red]shop", "--out", missing]).exception)
     out = str(tmp_path / "x.docx")
-    assert "expected a file that ends" in str(
+    assert "Expected a file that ends" in str(
         run.invoke(build_app(), ["export", db, "[red]shop", "--out", out]).exception
     )
 
@@ -199,8 +199,8 @@ def test_stop_says_which_name_is_not_there(sqlite_db, factor):
     with start(sqlite_db) as experiment:
         experiment.tell(experiment.ask().id, True)
     error = run.invoke(build_app(), ["stop", str(sqlite_db), "homepage", "--level", f"{factor}=nope"]).exception
-    assert f"expected one of the levels of '{factor}': {factor} 1" in str(error)
-    assert f"got 'nope' - name a level of '{factor}' that is there" in str(error)
+    assert f"Expected one of the levels of '{factor}': {factor} 1" in str(error)
+    assert "got 'nope'. Name one of them" in str(error)
 
 
 @pytest.mark.parametrize("name", ["empty.csv", "new.parquet"])
@@ -238,15 +238,15 @@ def test_factors_on_the_command_line(sqlite_db):
             ("create", db, "one", "--factor", "a=x", "--factor", "b=1,2"),
             "'a' has one level: nothing to compare.",
         ),
-        (("create", db, "new", "--factor", "headline"), "with an equals sign between - got headline"),
-        (("create", db, "new", "--row", "A"), "expected --row and --col, or --factor"),
+        (("create", db, "new", "--factor", "headline"), "with an equals sign between, but got headline"),
+        (("create", db, "new", "--row", "A"), "Expected --row and --col, or --factor"),
         (
             ("plan", "--factor", "a=2", "--factor", "a=3", *wish),
-            "expected one number of levels of 'a' - got a=2 and a=3",
+            "Expected one number of levels of 'a', but got a=2 and a=3",
         ),
-        (("plan", "--factor", "a=x,x", *wish), "expected levels of 'a' with different names - got 'x' twice"),
-        (("plan", "--factor", "a=1", *wish), "expected at least two combinations - got 1 level"),
-        (("create", db, "new", "--factor", "image=1,1"), "levels of 'image' with different names - got '1' twice"),
+        (("plan", "--factor", "a=x,x", *wish), "Expected levels of 'a' with different names, but got 'x' twice"),
+        (("plan", "--factor", "a=1", *wish), "Expected at least two combinations, but got 1 level"),
+        (("create", db, "new", "--factor", "image=1,1"), "levels of 'image' with different names, but got '1' twice"),
         (("stop", db, "page", "--level", "image=1", "--level", "image=2"), "one level of each factor"),
         (("exclude", db, "page", "--level", "picture=1"), "one of the factors headline, image, only"),
     ):

@@ -21,7 +21,7 @@ def open_one(db, **settings):
         "shop",
         factors=FACTORS,
         db=db,
-        **{"context": CONTEXT, "policy": "logit-ts", "goal": "both", "seed": 3} | settings,
+        **{"context": CONTEXT, "policy": "logit-ts", "aim": "both", "seed": 3} | settings,
     )
 
 
@@ -85,7 +85,7 @@ def test_an_era_starts_on_all_that_is_known_of_each_kind_of_visitor():
 
 
 def test_what_is_shown_depends_on_the_visitor():
-    with open_one(None, goal="earn") as experiment:
+    with open_one(None, aim="earn") as experiment:
         visit(experiment, 1500)
         for device, best in (("phone", "A"), ("desk", "not A")):
             shown = [each["headline"] for each in experiment.ask(100, context={"device": device})]
@@ -113,13 +113,13 @@ def test_only_what_is_declared_is_kept_and_numbers_in_steps():
     ("context", "sentence"),
     [
         ({"device": "phone", "evil": 1}, "context with age, device, os, returning, spent, as this experiment has them"),
-        ({"age": float("nan")}, "got nan - leave it out where it is not known"),
+        ({"age": float("nan")}, "got nan. Leave it out where it is not known"),
         ({"age": float("inf")}, "got inf"),
-        ({"age": "old"}, "'age' as a number - got old"),
-        ({"age": True}, "'age' as a number - got true"),
-        ({"returning": "maybe"}, "'returning' as true or false - got maybe"),
-        ({"returning": 0.5}, "'returning' as true or false - got 0.5"),
-        ({"device": 0.5}, "the level of 'device' as text or a whole number - got 0.5"),
+        ({"age": "old"}, "'age' as a number, but got old"),
+        ({"age": True}, "'age' as a number, but got true"),
+        ({"returning": "maybe"}, "'returning' as true or false, but got maybe"),
+        ({"returning": 0.5}, "'returning' as true or false, but got 0.5"),
+        ({"device": 0.5}, "the level of 'device' as text or a whole number, but got 0.5"),
     ],
 )
 def test_bad_context_is_refused_and_loses_nothing(context, sentence):
@@ -135,11 +135,11 @@ def test_bad_context_is_refused_and_loses_nothing(context, sentence):
 @pytest.mark.parametrize(
     ("context", "sentence"),
     [
-        ({"age": (90, 18)}, "the range of 'age' from a number to a larger one - got 90 to 18"),
+        ({"age": (90, 18)}, "the range of 'age' from a number to a larger one, but got 90 to 18"),
         ({"age": (0, float("inf"))}, "from a number to a larger one"),
-        ({"device": [str(number) for number in range(10**6)]}, "1 to 256 levels of 'device' - got 1000000"),
+        ({"device": [str(number) for number in range(10**6)]}, "1 to 256 levels of 'device', but got 1000000"),
         ({"device": int}, "as a list, None for any, bool, float or a range"),
-        ({"os": None}, "attributes of visitors that make features - got none, and the policy is logit-ts"),
+        ({"os": None}, "attributes of visitors that make features, but got none, and the policy is logit-ts"),
         ({f"f{number}": [str(level) for level in range(100)] for number in range(5)}, "at most 2,000 effects"),
     ],
 )
@@ -155,7 +155,7 @@ def test_the_attributes_cannot_change_under_a_policy_that_learned_them(sqlite_db
         assert saved(experiment) == before
     other = error_of(open_one, sqlite_db, context=CONTEXT | {"age": ["young"]})
     assert "context age (0..100), device (phone, desk)" in str(other)
-    assert "attributes of visitors that make features - got none" in str(error_of(open_one, None, context=None))
+    assert "attributes of visitors that make features, but got none" in str(error_of(open_one, None, context=None))
     assert "to stop automatically, or a policy" in str(error_of(open_one, None, stopping={"auto": True}))
 
 

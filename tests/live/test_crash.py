@@ -134,7 +134,7 @@ def test_postgres_killed_and_started_again(postgres):
     experiment = start(db, durability="full")
     told = [experiment.tell(experiment.ask().id, True).id for _ in range(20)]
     postgres.stop(signal.SIGKILL)
-    with pytest.raises(Exception, match="expected the database") as gone:
+    with pytest.raises(Exception, match="Expected the database") as gone:
         experiment.ask()
     assert type(gone.value).__name__ == "StorageError"
     postgres.start()

@@ -20,15 +20,15 @@ DECLARED = {"device": ["phone", "desk"], "country": None}
 @pytest.mark.parametrize(
     ("context", "sentence"),
     [
-        ("device", "context as a dictionary of attributes and what each may be - got device"),
-        ({}, "context of 1 to 16 attributes - got 0"),
-        ({"device": "phone"}, "the levels of 'device' as a list, None for any, bool, float or a range - got phone"),
-        ({"device": []}, "1 to 256 levels of 'device' - got 0"),
-        ({"number": range(10**6)}, "1 to 256 levels of 'number' - got 1000000"),
-        ({"device": ["phone", "phone"]}, "levels of 'device' with different names - got phone, phone"),
-        ({"age": [0.5]}, "levels of 'age' as text - got 0.5 - declare a range: (0, 1)"),
+        ("device", "context as a dictionary of attributes and what each may be, but got device"),
+        ({}, "context of 1 to 16 attributes, but got 0"),
+        ({"device": "phone"}, "the levels of 'device' as a list, None for any, bool, float or a range, but got phone"),
+        ({"device": []}, "1 to 256 levels of 'device', but got 0"),
+        ({"number": range(10**6)}, "1 to 256 levels of 'number', but got 1000000"),
+        ({"device": ["phone", "phone"]}, "levels of 'device' with different names, but got phone, phone"),
+        ({"age": [0.5]}, "levels of 'age' as text, but got 0.5. Declare a range: (0, 1)"),
         ({"\n": None}, "the name of an attribute as printable text"),
-        ({3: None}, "attributes with names - got 3"),
+        ({3: None}, "attributes with names, but got 3"),
     ],
 )
 def test_what_declares_no_attributes_is_refused_in_a_sentence(context, sentence, sqlite_db):
@@ -70,7 +70,9 @@ def test_who_may_not_settle_attributes_declares_nothing(sqlite_db):
         (refused, ignored) = experiment.do(
             [Ask(context={"evil": 1}, undeclared="refuse"), Ask(context={"evil": 1}, undeclared="ignore")]
         )
-        assert "an experiment whose attributes of visitors are declared - got none - declare them once" in str(refused)
+        assert "an experiment whose attributes of visitors are declared, but got none. Declare them once" in str(
+            refused
+        )
         assert len(ignored) == 1
         report = experiment.report()
         assert report.segments.ignored == {"": 1}
@@ -119,7 +121,7 @@ def test_declaring_segments_later_repairs_what_was_invented(db):
         assert "as this experiment has them" in str(error_of(experiment.ask, context=PHONE))
         experiment.declare_context(DECLARED)
         assert experiment.changes()[-1].what == "context declared: country (any level), device (phone, desk)"
-        assert "no action needed" in str(error_of(experiment.declare_context, DECLARED))
+        assert "No action needed" in str(error_of(experiment.declare_context, DECLARED))
         late = experiment.tell(evil[50][0], True)  # asked before
         assert late.learned
         visit(experiment, 60)

@@ -147,7 +147,7 @@ def test_a_refused_change_forgets_nothing(sqlite_db, monkeypatch):
     with start(sqlite_db) as experiment:
         told(experiment, 10)
         monkeypatch.setattr(FoldCache, "read_whole", lambda *arguments: pytest.fail("the journal was read again"))
-        with pytest.raises(Exception, match="expected one of the levels of 'row'"):
+        with pytest.raises(Exception, match="Expected one of the levels of 'row'"):
             experiment.retire_level("row", "nobody")
         experiment.ask()
 
@@ -320,10 +320,10 @@ def test_nothing_is_archived_that_somebody_is_about_to_exclude(sqlite_db, long, 
         clock.pass_seconds(1)
         with monkeypatch.context() as meanwhile:
             meanwhile.setattr(archive, "write_rows", wanted_meanwhile)
-            with pytest.raises(InputError, match="exclusions are carried out - got one that is not finished"):
+            with pytest.raises(InputError, match="exclusions are carried out, but got one that is not finished"):
                 move()
         assert list(tmp_path.glob("*.parquet")) == []
-        with pytest.raises(InputError, match="exclusions are carried out - got one that is not finished"):
+        with pytest.raises(InputError, match="exclusions are carried out, but got one that is not finished"):
             move()
         clock.pass_seconds(excluding._GIVEN_UP / 1e6)
         assert experiment.report().excluded == robots

@@ -8,7 +8,7 @@ from .helpers import Clock, at, generator, saved
 
 
 def open_one(db, clock=None, **settings):
-    return at(clock)("homepage", ["A", "B"], ["1", "2"], db=db, goal="decide", seed=3, durability="off", **settings)
+    return at(clock)("homepage", ["A", "B"], ["1", "2"], db=db, aim="decide", seed=3, durability="off", **settings)
 
 
 def visit(experiment, count, seed=0, rate=0.4):
@@ -56,7 +56,7 @@ def test_windows_that_were_open_are_not_held_against_the_level(sqlite_db):
 
 
 def test_voids_of_explored_decisions_do_not_reach_the_policy(sqlite_db):
-    settings = {"policy": "rank1elim-kl:horizon=100000", "goal": "both", "seed": 3, "durability": "off"}
+    settings = {"policy": "rank1elim-kl:horizon=100000", "aim": "both", "seed": 3, "durability": "off"}
     with Experiment("homepage", 3, 3, db=sqlite_db, **settings) as experiment:
         rng = generator(2, "visits")
         for number in range(600):

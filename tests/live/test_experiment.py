@@ -319,7 +319,7 @@ def test_bad_settings_are_refused_in_one_voice(bad, tmp_path):
     arguments = {"name": "x", "rows": 2, "cols": 2, "policy": "ucb1", "db": tmp_path / "x.db"} | bad
     error = error_of(Experiment, **arguments)
     assert isinstance(error, InputError)
-    assert str(error).startswith("expected ")
+    assert str(error).startswith("Expected ")
     if (tmp_path / "x.db").exists():  # nothing half made
         assert Database(tmp_path / "x.db").names() == []
 
@@ -350,7 +350,7 @@ def test_experiments_of_one_database_are_independent(db):
 def test_nothing_leads_before_the_first_outcome(sqlite_db):
     experiment = start(sqlite_db)
     experiment.ask(count=5)
-    assert "name a level of each factor" in str(error_of(experiment.stop))
+    assert "Name a level of each factor" in str(error_of(experiment.stop))
     experiment.stop({"row": "row 3", "col": "col 2"})
     assert pairs([experiment.ask()]) == [(2, 1, True)]
 

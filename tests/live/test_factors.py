@@ -42,7 +42,7 @@ def visit(experiment, count, seed=0, rates=RATES):
 
 
 def test_three_factors_are_asked_told_and_reported(db):
-    with make_page(db, goal="decide") as page:
+    with make_page(db, aim="decide") as page:
         decision = page.ask()
         assert list(decision.levels) == list(FACTORS)
         assert decision["image"] == decision.levels["image"]
@@ -280,7 +280,7 @@ def test_what_is_forbidden_is_never_shown(db):
 def test_a_new_factor_keeps_what_is_proven_also_with_a_margin(sqlite_db, margin, place, spared):
     rng = generator(0, "visitors")
     with open_page(
-        sqlite_db, factors={"a": 2, "b": 2}, policy="uts", seed=7, goal="decide", stopping={"margin": margin}
+        sqlite_db, factors={"a": 2, "b": 2}, policy="uts", seed=7, aim="decide", stopping={"margin": margin}
     ) as page:
         rates = {"a 1": 0.8, "a 2": 0.2}
         page.tell_many([(each, rng.random() < rates[each.levels["a"]]) for each in page.ask(200)])
@@ -346,7 +346,7 @@ def test_nobody_wins_wrongly_among_three_factors_while_rates_move():
     wrong = 0
     for run in range(20):
         rng = generator(run, "moving")
-        with Experiment("page", factors={"a": 2, "b": 2, "c": 2}, policy="uts", goal="both", seed=run, db=None) as page:
+        with Experiment("page", factors={"a": 2, "b": 2, "c": 2}, policy="uts", aim="both", seed=run, db=None) as page:
             for step in range(12):
                 rate = 0.3 + 0.2 * np.sin(step)
                 page.tell_many([(each, bool(rng.random() < rate)) for each in page.ask(60)])

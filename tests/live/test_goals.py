@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,26 @@ def test_amounts_add_up_until_their_window_ends() -> None:
         report = experiment.report()
         assert [goal.late for goal in report.goals] == [1, 0]
         assert "1 outcome of 'order' came after its window and did not count." in report.warnings
+
+
+def test_outcomes_that_wait_for_the_end_of_their_window_count_as_memory() -> None:
+    """So folds with many of them leave memory in time, and are not written down whole again and again."""
+    watch = Clock()
+    with shop(None, watch) as experiment:
+        decisions = [decision for _ in range(4) for decision in experiment.ask(1_000)]
+        for decision in decisions[:2_000]:  # with what is made once
+            experiment.tell(decision, goal="order", value=20.0)
+        before = fold_of(experiment).nbytes
+        tracemalloc.start()
+        for decision in decisions[2_000:]:
+            experiment.tell(decision, goal="order", value=20.0)
+        taken, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        waiting = fold_of(experiment).nbytes - before
+        assert waiting == pytest.approx(taken, rel=0.3)
+        watch.now += 601 * SECOND
+        experiment.ask()
+        assert fold_of(experiment).nbytes < before
 
 
 def test_more_than_the_cap_counts_as_the_cap() -> None:
@@ -275,7 +296,7 @@ def test_a_restart_goes_on_exactly(tmp_path: Path) -> None:
 def guarded(goal: dict[str, Any], rates: dict[str, float], auto: bool, rounds: int = 60) -> list[Any]:
     """Return reports of an experiment on prices, "high" clicked twice as often, whose other goal has these rates."""
     rng, watch, reports = np.random.default_rng(1), Clock(), []
-    settings = {"goals": {"click": {}, "other": goal | {"window": 1}}, "stopping": {"auto": auto}, "goal": "decide"}
+    settings = {"goals": {"click": {}, "other": goal | {"window": 1}}, "stopping": {"auto": auto}, "aim": "decide"}
     with at(watch)("shop", factors={"price": ["low", "high"]}, db=None, seed=1, **settings) as experiment:
         for _ in range(rounds):
             decisions, requests = experiment.ask(100), []
@@ -341,6 +362,16 @@ def test_settings_with_goals_are_found_again(tmp_path: Path) -> None:
     shop(tmp_path / "shop.db").close()
     with pytest.raises(InputError, match="goals"):
         shop(tmp_path / "shop.db", goals={"click": {}})
+
+
+def test_a_value_may_be_left_out_but_not_of_an_amount() -> None:
+    with shop(None) as experiment:
+        decision = experiment.ask(visitor="ann")
+        assert experiment.tell(decision, goal="refund").value == 1.0
+        for tell in (lambda: experiment.tell(decision, goal="order"), lambda: experiment.track("ann", "order")):
+            with pytest.raises(InputError, match="a value for the goal 'order'"):
+                tell()
+        assert "Guardrail 'refund': not enough data yet" in str(experiment.report())  # nothing leads
 
 
 def test_the_report_is_the_same_when_it_was_sent() -> None:

@@ -108,7 +108,7 @@ def test_probabilities_are_read_back_from_a_database(sqlite_db, chance):
 @pytest.mark.parametrize("chance", [float("nan"), float("inf"), -0.1, 1.1])
 def test_what_is_no_probability_is_never_written(chance):
     """SQLite would keep NaN as null, and the journal could not be read any more."""
-    with pytest.raises(ValueError, match="expected a probability - got"):
+    with pytest.raises(ValueError, match="Expected a probability, but got"):
         group([NO_TEXTS._replace(chance=chance)]).checksum(b"")
 
 

@@ -64,7 +64,7 @@ def test_where_clicks_of_a_level_are_late_nothing_is_compared_and_late_ones_tell
 def test_late_clicks_of_all_levels_alike_hide_no_winner():
     """The better row has more late clicks than the other, as it has more clicks."""
     clock = Steps()
-    with live(["A", "B"], ["x"], outcomes={"window": WINDOW}, clock=clock, goal="both") as experiment:
+    with live(["A", "B"], ["x"], outcomes={"window": WINDOW}, clock=clock, aim="both") as experiment:
         report = send(experiment, clock, 1_500, (0.3, 0.3), (0.5, 0.25), 0)
     assert report.outcomes["late"] > 100
     assert report.shortfalls == ()

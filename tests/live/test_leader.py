@@ -91,8 +91,8 @@ def test_visitors_who_do_not_click_tell_who_is_better_and_not_by_how_much():
 
 
 def test_no_rate_is_above_100_percent_and_none_has_an_interval():
-    """Where nearly all visitors click, ratios that are a little off would say so. B has 6 % fewer clicks than A."""
-    with live(["A", "B"], ["v", "w"], policy="uts", goal="both", seed=3) as experiment:
+    """Where nearly all visitors click, ratios that are a little off would say so. B has 6% fewer clicks than A."""
+    with live(["A", "B"], ["v", "w"], policy="uts", aim="both", seed=3) as experiment:
         reports = visit(experiment, [0.99, 0.93], [1.0, 0.9], 2000, 3, every=200)
     levels = [level for report in reports for level in report.factors[0].levels + report.factors[1].levels]
     assert all(map(consistent, reports))
@@ -107,7 +107,7 @@ def test_where_nearly_all_visitors_click_the_best_leads_and_its_rate_is_right():
     right, off = 0, []
     rows, cols = {"A": 0.99, "B": 0.93}, {"v": 1.0, "w": 0.9}
     for seed in range(8):
-        with live(["A", "B"], ["v", "w"], policy="uts", goal="both", seed=seed) as experiment:
+        with live(["A", "B"], ["v", "w"], policy="uts", aim="both", seed=seed) as experiment:
             report = visit(experiment, [*rows.values()], [*cols.values()], 1000, seed)[-1]
         (row, col), right = report.best.values(), right + (report.best == {"row": "A", "col": "v"})
         off += [level.rate - rows[level.name] * cols[col] for level in report.factors[0].levels if level.rate]
@@ -220,7 +220,7 @@ def most_excess(worth, rng):
 
 
 def test_two_levels_at_a_time_are_seldom_wrong_where_combinations_tie():
-    """A with v ties with B with w: either is proven better in 5 % of runs at most, however traffic moves."""
+    """A with v ties with B with w: either is proven better in 5% of runs at most, however traffic moves."""
     runs, rng, bar = 100, np.random.default_rng(3), math.log(2 / 0.05)
     wrong = sum(most_excess(np.array([2.0, 1.0, 2.0]), rng).max() >= bar for _ in range(runs))
     assert wrong <= 0.05 * runs + 3 * math.sqrt(0.05 * 0.95 * runs)
@@ -309,7 +309,7 @@ def test_a_level_that_is_out_says_who_beats_it_and_no_more_than_that():
     """One verdict a row: what is out is not compared by an interval that leaves it open, nor by a handful of clicks."""
     outs = []
     for seed in range(4):
-        with live(["A", "B"], ["u", "v"], seed=seed, goal="decide") as experiment:
+        with live(["A", "B"], ["u", "v"], seed=seed, aim="decide") as experiment:
             visit(experiment, [0.5, 0.1], [0.6, 0.5], 200, seed)
             experiment.add_level("row", "C")
             for report in visit(experiment, [0.5, 0.1, 0.6], [0.6, 0.5], 200, seed, every=50):
@@ -324,8 +324,8 @@ def test_a_level_that_is_out_says_who_beats_it_and_no_more_than_that():
 
 @pytest.mark.parametrize("seed", range(4, 12))
 def test_a_lucky_click_on_what_is_hardly_shown_does_not_let_it_lead(seed):
-    """`ucb1` leaves one decision in 200 to chance, so few clicks compare: the level with 40 % of A's clicks led then."""
-    with live(["A", "B", "C", "D"], ["u", "v", "w"], policy="ucb1", goal="earn", seed=seed) as experiment:
+    """`ucb1` leaves one decision in 200 to chance, so few clicks compare: the level with 40% of A's clicks led then."""
+    with live(["A", "B", "C", "D"], ["u", "v", "w"], policy="ucb1", aim="earn", seed=seed) as experiment:
         report = visit(experiment, [0.9, 0.5, 0.3, 0.2], [0.8, 0.4, 0.2], 1500, seed)[-1]
     assert list(report.best.values()) == ["A", "u"]
     assert consistent(report)
@@ -343,6 +343,6 @@ def test_counts_tell_who_leads_only_where_few_clicks_compare():
 
 
 def test_either_of_two_equal_levels_may_be_called_the_winner():
-    """So a single factor of two levels has two statements: with one, 8 % of 200 ties had a winner at an error of 5 %."""
-    with Experiment("test", factors={"button": ["A", "B"]}, goal="decide", db=None) as experiment:
+    """So a single factor of two levels has two statements: with one, 8% of 200 ties had a winner at an error of 5%."""
+    with Experiment("test", factors={"button": ["A", "B"]}, aim="decide", db=None) as experiment:
         assert experiment.look(lambda fold: fold.evidence.claims.bar) == pytest.approx(math.log(2 / 0.05))

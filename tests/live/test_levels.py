@@ -237,7 +237,7 @@ def test_of_three_factors_too_the_eliminated_stay_out_and_others_begin_afresh(sq
         assert {levels["headline"] for levels in before} == {"A"}
         assert {decision.levels["headline"] for decision in after} == {"A"}
         assert {decision.levels["image"] for decision in after} == {"1", "3"}
-        with pytest.raises(InputError, match="expected a policy that can be told what is forbidden"):
+        with pytest.raises(InputError, match="Expected a policy that can be told what is forbidden"):
             page.forbid({"headline": "A", "button": "x"})
     with Experiment("page", db=sqlite_db) as again:
         assert again.ask().levels["headline"] == "A"
@@ -257,13 +257,13 @@ def test_a_list_of_levels_that_changed_in_the_code_is_taken_over_with_sync(sqlit
             living = {each.name: {level.name for level in each.levels if level.live} for each in page.report().factors}
             assert living == {"headline": {"A", "C"}, "image": {"1", "2"}}
             assert [change.what for change in page.changes()][1:] == ["headline 'C' added", "headline 'B' retired"]
-    with pytest.raises(InputError, match="the factors headline, image - got headline"):
+    with pytest.raises(InputError, match="the factors headline, image, but got headline"):
         opened(factors={"headline": ["A", "C"]}, sync=True)
-    with pytest.raises(InputError, match="goal"):  # nothing else may change
-        opened(factors=wanted, sync=True, goal="decide")
+    with pytest.raises(InputError, match="aim"):  # nothing else may change
+        opened(factors=wanted, sync=True, aim="decide")
 
 
 def test_a_name_that_is_a_number_is_said_to_be_text(sqlite_db):
     with start(sqlite_db) as experiment:
         error = error_of(experiment.ask, key=17)
-    assert error.printed == "Expected key as printable text of 1 to 256 characters, but got 17. Pass it as text: '17'."
+    assert str(error) == "Expected key as printable text of 1 to 256 characters, but got 17. Pass it as text: '17'."

@@ -74,7 +74,7 @@ def test_an_older_schema_is_not_read_and_not_changed_by_who_only_reads(db):
     with newer():
         error = error_of(Database, db, read_only=True)
         assert isinstance(error, StorageError)
-        assert f"got schema {NEWEST}, which is only read here - run `rankone migrate` once" in str(error)
+        assert f"got schema {NEWEST}, which is only read here. Run `rankone migrate` once" in str(error)
         (finding,) = examine(db)
         assert (finding.check, finding.ok) == ("open", False)
     assert version(db) == NEWEST
@@ -86,7 +86,7 @@ def test_a_newer_schema_is_refused_in_words(db, read_only):
         busy(db)
     error = error_of(Database, db, read_only=read_only)
     assert isinstance(error, JournalError)
-    assert f"version {NEWEST} or older - got version {NEWEST + 1} - upgrade rankone" in str(error)
+    assert f"version {NEWEST} or older, but got version {NEWEST + 1}. Upgrade rankone" in str(error)
 
 
 def test_a_database_is_migrated_once_by_many_at_once(db, upgrade):
@@ -140,7 +140,7 @@ def test_a_user_who_may_not_change_tables_is_told_what_to_do(postgres, upgrade):
     upgrade()
     error = error_of(Database, limited)
     assert isinstance(error, StorageError)
-    assert f"got schema {NEWEST}, which this user may not change - run `rankone migrate` once" in str(error)
+    assert f"got schema {NEWEST}, which this user may not change. Run `rankone migrate` once" in str(error)
     Database(db).close()
     with Experiment("homepage", db=limited) as experiment:
         assert experiment.ask().number > 0

@@ -108,6 +108,6 @@ def test_what_makes_no_sense_is_refused_and_nothing_written(sqlite_db, wrong):
 def test_an_experiment_that_began_otherwise_is_not_continued_with_it(sqlite_db):
     start(sqlite_db).close()
     error = error_of(Experiment, "homepage", db=sqlite_db, prior={"counts": ([[5, 5], [5, 5]], [[1, 1], [1, 1]])})
-    assert "leave prior out" in str(error) or "call the levels by the same names" in str(error)
+    assert "Leave prior out" in str(error) or "Call the levels by the same names" in str(error)
     with Experiment("homepage", db=sqlite_db) as plain:
         assert isinstance(error_of(plain.exclude, prior=True), InputError)

@@ -79,7 +79,7 @@ def test_an_experiment_that_was_changed_is_tested_on_its_counts(tmp_path):
 
 def test_wrong_input_is_a_sentence(tmp_path):
     db = traffic(tmp_path / "empty.db", GOOD, batches=0)
-    with pytest.raises(InputError, match="expected at least one outcome"):
+    with pytest.raises(InputError, match="Expected at least one outcome"):
         check(db)
     with rankone.Database(db, read_only=True) as database, pytest.raises(InputError, match="page"):
         check_experiment(database, "other")

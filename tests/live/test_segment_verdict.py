@@ -107,7 +107,7 @@ def test_the_plain_twin_says_the_same():
 def report(tmp_path_factory):
     """A report on phones and desks that differ in the headline, with a few visitors of whom nothing was said."""
     rng = np.random.default_rng(5)
-    with Experiment("home", ["A", "B"], ["1", "2"], goal="decide", seed=1, db=None) as experiment:
+    with Experiment("home", ["A", "B"], ["1", "2"], aim="decide", seed=1, db=None) as experiment:
         for turn in range(480):
             device, best = (("phone", "A"), ("desk", "B"))[turn % 2]
             asked = experiment.ask(10, context={"device": device})
@@ -174,7 +174,7 @@ def test_a_level_marked_as_proven_has_its_condition_and_its_doubt(report):
 
 
 def test_words_for_what_is_open_the_same_or_not_known():
-    with Experiment("home", ["A", "B"], ["1", "2"], goal="decide", seed=1, db=None) as experiment:
+    with Experiment("home", ["A", "B"], ["1", "2"], aim="decide", seed=1, db=None) as experiment:
         experiment.tell(experiment.ask(context={"device": "phone"}), True)
         said = experiment.report().segments_sentence
         assert said == "No sign so far that the best combination depends on the segment."

@@ -58,7 +58,7 @@ def test_exports_have_a_column_for_each_attribute(sqlite_db):
 def test_a_restart_a_replay_and_a_snapshot_know_the_same(db, monkeypatch):
     monkeypatch.setattr("rankone.live.commit.transactions._SNAPSHOT_EVERY", 50)
     monkeypatch.setattr("rankone.live.commit.transactions._BYTES_PER_EVENT", 10**6)
-    with start(db, "uts", goal="both") as experiment:
+    with start(db, "uts", aim="both") as experiment:
         visit(experiment, 120)
         before, number = saved(experiment), experiment._cached.number
         storage = experiment.database.transactions.storage
@@ -152,24 +152,24 @@ def test_there_is_room_for_some_segments_and_the_others_are_counted_together(sql
     ("context", "sentence"),
     [
         ("phone", "context as a dictionary of attributes and their levels"),
-        ({}, "context of 1 to 16 attributes - got 0"),
-        ({str(number): "x" for number in range(17)}, "context of 1 to 16 attributes - got 17"),
-        ({"age": float("nan")}, "the level of 'age' as text, True, False or a number - got nan - leave it out"),
-        ({"age": None}, "got nothing - leave it out where it is not known"),
-        ({"age": 33.5}, "got 33.5 - declare it as a number, context={'age': (0, 100)}, or say"),
-        ({"where": {"country": "DE"}}, "got several levels in one - give each its own attribute"),
+        ({}, "context of 1 to 16 attributes, but got 0"),
+        ({str(number): "x" for number in range(17)}, "context of 1 to 16 attributes, but got 17"),
+        ({"age": float("nan")}, "the level of 'age' as text, True, False or a number, but got nan. Leave it out"),
+        ({"age": None}, "got nothing. Leave it out where it is not known"),
+        ({"age": 33.5}, "got 33.5. Declare it as a number, context={'age': (0, 100)}, or say"),
+        ({"where": {"country": "DE"}}, "got several levels in one. Give each its own attribute"),
         ({"where": ["DE", "AT"]}, "got several levels in one"),
-        ({"agent": "x" * 65}, "the level of 'agent' as printable text of 1 to 64 characters - got 65 characters"),
-        ({"agent": "\ud800"}, r"printable text of 1 to 64 characters - got '\ud800' - give"),  # itself printable
-        ({"agent": ""}, "printable text of 1 to 64 characters - got '' - give a short name"),
-        ({"\ud800": None}, "the level of an attribute as text, True, False or a number - got nothing"),
-        ({3: "x"}, "attributes with names - got 3"),
+        ({"agent": "x" * 65}, "the level of 'agent' as printable text of 1 to 64 characters, but got 65 characters"),
+        ({"agent": "\ud800"}, r"printable text of 1 to 64 characters, but got '\ud800'. Give"),  # itself printable
+        ({"agent": ""}, "printable text of 1 to 64 characters, but got ''. Give a short name"),
+        ({"\ud800": None}, "the level of an attribute as text, True, False or a number, but got nothing"),
+        ({3: "x"}, "attributes with names, but got 3"),
         (
             {"device": "phone", "hour": 3},
-            "context with country, device, as this experiment has them - got device, hour",
+            "context with country, device, as this experiment has them, but got device, hour",
         ),
-        ({"device": "phone", "country": "DE", "hour": 3}, "leave out hour"),
-        ({"Device": "phone", "country": "DE"}, "did you mean device?"),
+        ({"device": "phone", "country": "DE", "hour": 3}, "Leave out hour"),
+        ({"Device": "phone", "country": "DE"}, "Did you mean device?"),
     ],
 )
 def test_what_is_no_context_is_refused_in_a_sentence(context, sentence, sqlite_db):
@@ -217,7 +217,7 @@ def test_a_policy_may_tell_segments_apart_and_does_so_after_a_restart_bit_for_bi
     monkeypatch.setattr("rankone.live.commit.transactions._BYTES_PER_EVENT", 10**6)
     with start(db, "segmented-uts") as experiment:
         assert experiment.look(lambda fold: fold.settings.policy) == "segmented-uts:coin=true"
-        assert experiment.look(lambda fold: fold.settings.goal) == "earn"
+        assert experiment.look(lambda fold: fold.settings.aim) == "earn"
         serve(experiment, 700, seed=2)
         before, number = saved(experiment), experiment._cached.number
         storage = experiment.database.transactions.storage
@@ -244,4 +244,4 @@ def test_a_policy_for_segments_has_no_one_winner_to_stop_on(sqlite_db):
         error_of(start, sqlite_db, "segmented-uts", stopping={"auto": True})
     )
     insured = error_of(start, sqlite_db, "segmented-uts", watch={"interaction": "test-all"})
-    assert "interaction='test-all', or a policy that tells visitors apart - got both" in str(insured)
+    assert "interaction='test-all', or a policy that tells visitors apart, but got both" in str(insured)

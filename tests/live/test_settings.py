@@ -13,8 +13,8 @@ from docs.generated import experiment_settings
 import rankone
 from rankone.cli import build_app
 from rankone.errors import InputError
-from rankone.evidence.steering import GOALS
-from rankone.live.settings import GROUPS, SETTINGS, Settings, Stopping, Wishes, checked_wishes
+from rankone.evidence.steering import AIMS
+from rankone.live.settings import GROUPS, SETTINGS, Settings, Stopping, WantedSettings, parsed_settings
 from rankone.web.server.schemas.answers import ExperimentAnswer
 from rankone.web.server.schemas.bodies import NewExperiment
 
@@ -49,8 +49,10 @@ def test_every_setting_is_everywhere():
 
 
 def test_names_agree():
-    assert {*Wishes.__annotations__, "prior", "policy"} == {each.group or each.name for each in SETTINGS} | {"factors"}
-    assert set(next(each for each in SETTINGS if each.name == "goal").kind.choices) == set(GOALS)
+    assert {*WantedSettings.__annotations__, "prior", "policy"} == {each.group or each.name for each in SETTINGS} | {
+        "factors"
+    }
+    assert set(next(each for each in SETTINGS if each.name == "aim").kind.choices) == set(AIMS)
     assert len({each.option for each in SETTINGS}) == len(SETTINGS)
     assert len(inspect.signature(rankone.Experiment).parameters) <= 18
     for each in SETTINGS:
@@ -76,29 +78,29 @@ def test_a_group_is_a_value_or_a_dictionary(sqlite_db):
 @pytest.mark.parametrize(
     ("wishes", "message"),
     [
-        ({"stoping": {}}, "a setting of an experiment - got stoping - did you mean stopping?"),
+        ({"stoping": {}}, "a setting of an experiment, but got stoping. Did you mean stopping?"),
         (
             {"stopping": 0.05},
-            "stopping as a dictionary of error, margin, auto - got 0.05 - try stopping={'error': 0.05}",
+            "stopping as a dictionary of error, margin, auto, but got 0.05. Try stopping={'error': 0.05}",
         ),
-        ({"stopping": {"eror": 1}}, "stopping with error, margin, auto - got eror - did you mean error?"),
-        ({"stopping": {"error": 1}}, "error above 0 and at most 0.5 - got 1 - try stopping={'error': 0.05}"),
-        ({"stopping": {"auto": 1}}, "auto as True or False - got 1 - try stopping={'auto': True}"),
+        ({"stopping": {"eror": 1}}, "stopping with error, margin, auto, but got eror. Did you mean error?"),
+        ({"stopping": {"error": 1}}, "error above 0 and at most 0.5, but got 1. Try stopping={'error': 0.05}"),
+        ({"stopping": {"auto": 1}}, "auto as True or False, but got 1. Try stopping={'auto': True}"),
         (
             {"watch": {"change": "panic"}},
-            "change as one of restart, warn, ignore - got panic - try watch={'change': 'restart'}",
+            "change as one of restart, warn, ignore, but got panic. Try watch={'change': 'restart'}",
         ),
         (
             {"outcomes": {"window": -1}},
-            "window in seconds above 0 and at most 3.16224e+07 - got -1 - try outcomes={'window': 600}",
+            "window in seconds above 0 and at most 31,622,400, but got -1. Try outcomes={'window': 600}",
         ),
-        ({"control": {"share": 0.2}}, "the levels of a control - got none - try control={'levels': ...}"),
+        ({"control": {"share": 0.2}}, "the levels of a control, but got none. Try control={'levels': ...}"),
     ],
 )
 def test_one_style_of_error(wishes, message):
     with pytest.raises(InputError) as refused:
-        checked_wishes(wishes)
-    assert str(refused.value) == f"expected {message}"
+        parsed_settings(wishes)
+    assert str(refused.value) == f"Expected {message}" + "." * (message[-1] != "?")
 
 
 NEW = """

@@ -1,10 +1,10 @@
-"""What every kind of database must do (`rankone.testing`); a new file in `rankone.live.storage` is tested by itself."""
+"""What every kind of database must do (`tests.suites`); a new file in `rankone.live.storage` is tested by itself."""
 
 import pytest
 
 from rankone.live.journal.events import Kind
 from rankone.live.storage.sqlite import SQLiteStorage
-from rankone.testing import StorageSuite
+from tests.suites.storages import StorageSuite
 
 
 class TestEveryStorage(StorageSuite):

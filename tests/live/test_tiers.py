@@ -61,8 +61,8 @@ def test_every_policy_writes_the_same_journal(policy, monkeypatch):
 @pytest.mark.parametrize(
     ("factors", "settings"),
     [
-        (PAIRS, {"goal": "both", "segments": True}),
-        ({"one": ["a", "b"], "two": ["x", "y"], "three": ["a", "y", "z"]}, {"goal": "decide"}),
+        (PAIRS, {"aim": "both", "segments": True}),
+        ({"one": ["a", "b"], "two": ["x", "y"], "three": ["a", "y", "z"]}, {"aim": "decide"}),
     ],
 )
 def test_evidence_is_the_same(factors, settings, monkeypatch):

@@ -70,9 +70,9 @@ def test_asking_is_refused_without_harm_to_those_who_wait_together(mixed, forget
     import_it = forget("uniform")
     with Database(mixed) as database:
         own, ordinary = (Experiment(name, db=database) for name in ("own", "ordinary"))
-        assert "got uniform - import the module that defines it" in str(error_of(own.ask))
-        assert "import the module" in str(own.do([Ask(1), Ask(2)])[1])
-        assert "import the module" in str(error_of(own.add_level, "row", "new"))
+        assert "got uniform. Import the module that defines it" in str(error_of(own.ask))
+        assert "Import the module" in str(own.do([Ask(1), Ask(2)])[1])
+        assert "Import the module" in str(error_of(own.add_level, "row", "new"))
         assert ordinary.ask().number == 30
         own.settle()
         own.stop({"row": "row 1", "col": "col 1"})

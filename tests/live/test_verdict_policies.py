@@ -45,7 +45,7 @@ def _relearn_nothing(state, shown, pulls, clicks):
 
 
 def test_what_explores_can_be_compared_where_the_policy_says_no_probabilities():
-    with live(["A", "B"], ["x"], policy="silent-player", goal="both") as experiment:
+    with live(["A", "B"], ["x"], policy="silent-player", aim="both") as experiment:
         last = visit(experiment, [0.1, 0.9], [0.9], 800)[-1]
     assert (last.basis, last.best["row"], last.decided) == ("any", "B", True)
     with live(["A", "B"], ["x"], policy="silent-player", explore=0) as experiment:

@@ -93,7 +93,7 @@ def test_the_control_itself_may_lead():
 
 def test_it_says_how_long_it_takes_at_the_traffic_so_far():
     clock = Clock()
-    with live(["A", "B"], ["x", "y"], clock=clock, goal="decide") as experiment:
+    with live(["A", "B"], ["x", "y"], clock=clock, aim="decide") as experiment:
         rng = generator(0, "visitors")
         for _ in range(25):
             clock.pass_seconds(86_400 / 100)  # 1,000 visitors a day
@@ -110,7 +110,7 @@ def test_it_says_how_long_it_takes_at_the_traffic_so_far():
 
 
 def test_who_mostly_earns_is_told_why_it_takes_long():
-    with live(goal="earn") as experiment:
+    with live(aim="earn") as experiment:
         report = visit(experiment, [0.5, 0.4, 0.3], [0.5, 0.4], 500)[-1]
     assert "A verdict may take long: only" in report.notes[0]
     assert "Goal 'both' decides sooner" in report.notes[0]
@@ -133,7 +133,7 @@ def test_equal_levels_stay_in_the_race_while_the_site_moves():
     """The case that counts over time get wrong: all pairs equal, the rate of the site doubles, traffic shifts."""
     wrong = 0
     for seed in range(6):
-        with live(["A", "B"], ["x", "y"], goal=None, seed=seed) as experiment:
+        with live(["A", "B"], ["x", "y"], aim=None, seed=seed) as experiment:
             rates = [0.45, 0.45]
             (last,) = visit(experiment, rates, rates, 1500, seed, site=lambda at: 1.0 if at < 400 else 2.0)
         wrong += any(
@@ -281,7 +281,7 @@ def test_sticky_visitors_see_the_same_pair():
         ({"stopping": {"margin": -0.1}}, "margin from 0 to 1"),
         ({"explore": 2}, "explore from 0 to 1"),
         ({"explore": True}, "explore from 0 to 1"),
-        ({"goal": "win"}, "goal as one of earn, both, decide"),
+        ({"aim": "win"}, "aim as one of earn, both, decide"),
         ({"control": {"levels": "A"}}, "levels as one level of each factor"),
         ({"control": {"levels": ("A", "x", "y")}}, "a control with a level of each factor: row, col"),
         ({"control": {"levels": ("D", "x")}}, "a control whose level of 'row' is one of A, B, C"),
@@ -309,20 +309,20 @@ def test_a_control_cannot_be_retired():
 def test_settings_of_an_experiment_that_is_there_cannot_be_changed(tmp_path):
     db = tmp_path / "rankone.db"
     Experiment(
-        "homepage", ROWS, COLS, db=db, goal="earn", stopping={"margin": 0.05}, control={"levels": ("A", "x")}
+        "homepage", ROWS, COLS, db=db, aim="earn", stopping={"margin": 0.05}, control={"levels": ("A", "x")}
     ).close()
     for key, value in {
-        "goal": "decide",
+        "aim": "decide",
         "stopping": {"margin": 0.1},
         "control": {"levels": ("B", "x")},
         "explore": 0.5,
     }.items():
         assert error_of(Experiment, "homepage", db=db, **{key: value}).expected.startswith(key)
     with Experiment(
-        "homepage", db=db, goal="earn", stopping={"margin": 0.05}, control={"levels": ("A", "x"), "share": 0.1}
+        "homepage", db=db, aim="earn", stopping={"margin": 0.05}, control={"levels": ("A", "x"), "share": 0.1}
     ) as experiment:
         report = experiment.report()
-    assert (report.goal, report.explore, report.margin, report.control_share) == ("earn", 0.02, 0.05, 0.1)
+    assert (report.aim, report.explore, report.margin, report.control_share) == ("earn", 0.02, 0.05, 0.1)
 
 
 def test_reports_are_plain_values(reports):

@@ -17,7 +17,7 @@ CHECKPOINTS = np.unique(np.geomspace(4, 3000, 40).astype(np.int64))
 
 
 def test_intervals_hold_at_all_times():
-    """The true rate leaves the interval at any of 40 looks in at most 10 % of runs (4 standard errors of room)."""
+    """The true rate leaves the interval at any of 40 looks in at most 10% of runs (4 standard errors of room)."""
     runs, error, left = 400, 0.1, 0
     rng = np.random.default_rng(5)
     for run in range(runs):

@@ -9,7 +9,7 @@ ROWS, COLS = ["A", "B", "C"], ["x", "y"]
 
 
 def live(rows=ROWS, cols=COLS, clock=None, **settings):
-    return at(clock)("homepage", rows, cols, db=None, **{"goal": "decide", "seed": 5} | settings)
+    return at(clock)("homepage", rows, cols, db=None, **{"aim": "decide", "seed": 5} | settings)
 
 
 def visit(experiment, rows, cols, visitors, seed=0, lost=lambda decision: False, site=lambda at: 1.0, every=None):

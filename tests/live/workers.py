@@ -60,7 +60,7 @@ def die_at(point, after):
 
 def serve_until_killed(db, acknowledgements, point, after, threads=4):
     """Ask and tell from some threads, writing down what was acknowledged, until this process is killed."""
-    transactions._SNAPSHOT_EVERY = 40
+    transactions._SNAPSHOT_EVERY, transactions._BYTES_PER_EVENT = 40, 100_000  # however large the state is
     if point is not None:
         die_at(point, after)
     experiment = Experiment("homepage", db=db, durability="normal")

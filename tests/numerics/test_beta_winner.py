@@ -20,7 +20,7 @@ def wins(table):
 
 
 def expect_right(groups, sizes=None):
-    """Relative error at most 1 % down to 1e-6, and at most 1e-8 below that."""
+    """Relative error at most 1% down to 1e-6, and at most 1e-8 below that."""
     groups = np.unique(np.array(groups), axis=0)
     sizes = np.ones(len(groups), int) if sizes is None else sizes[: len(groups)]
     table = np.ascontiguousarray(np.column_stack([groups, sizes]).T)

@@ -49,7 +49,7 @@ def test_buckets_of_the_slow_twin_and_little_memory():
 
 
 def test_a_steady_rate_is_seldom_said_to_change():
-    """At most 5 % of runs, and one that changes is noticed soon: 0.6 to 0.3 after 5,000 outcomes."""
+    """At most 5% of runs, and one that changes is noticed soon: 0.6 to 0.3 after 5,000 outcomes."""
     rng = generator(2, "steady")
     rung = [watch(rng.random(4_000) < 0.3)[0] >= 0 for _ in range(200)]
     assert np.mean(rung) <= 0.05

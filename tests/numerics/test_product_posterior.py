@@ -50,4 +50,4 @@ def test_few_draws_are_thrown_away(name):
     while same.bit_generator.state != rng.bit_generator.state:
         same.random()
         used += 1
-    assert used < 3 * len(found) / 0.6, "two or three numbers a try, more than 60 % kept"
+    assert used < 3 * len(found) / 0.6, "two or three numbers a try, more than 60% kept"

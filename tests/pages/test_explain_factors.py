@@ -66,5 +66,5 @@ def test_the_command(tmp_path):
     result = CliRunner().invoke(build_app(), words)
     assert result.exit_code == 0
     assert "Learning that cost about" in result.stdout
-    with pytest.raises(InputError, match="expected a policy that plays combinations, as an explanation asks for"):
+    with pytest.raises(InputError, match="Expected a policy that plays combinations, as an explanation asks for"):
         rankone.explain("ucb1-elim", "needle:2x2x2")

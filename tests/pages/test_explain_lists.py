@@ -32,9 +32,9 @@ def test_without_a_problem_a_cascade_is_played():
 
 
 def test_what_cannot_be_told():
-    with pytest.raises(InputError, match="expected at most 16 items to explain - got 40 items"):
+    with pytest.raises(InputError, match="Expected at most 16 items to explain, but got 40 items"):
         rankone.explain("cascade-ts", "cascade:40x3", horizon=10)
-    with pytest.raises(InputError, match="expected a policy that plays pairs, as an explanation of lists asks for"):
+    with pytest.raises(InputError, match="Expected a policy that plays pairs, as an explanation of lists asks for"):
         rankone.explain("cascade-ts", "needle:3x3", horizon=10)
-    with pytest.raises(InputError, match="expected a rank-1 problem"):
+    with pytest.raises(InputError, match="Expected a rank-1 problem"):
         rankone.explain("uts", "cascade:8x3", horizon=10)

@@ -180,7 +180,7 @@ def test_pair_elimination_shows_the_pairs_that_are_left():
         ({"horizon": 0}, "horizon"),
         ({"horizon": 2_000_000}, "at most 1,000,000"),
         ({"seed": -1}, "seed"),
-        ({"policy": "nobody"}, "expected one of the policies"),
+        ({"policy": "nobody"}, "Expected one of the policies"),
     ],
 )
 def test_bad_input(arguments, message):
@@ -209,5 +209,5 @@ def test_the_page_says_how_to_make_it_again(problem, tmp_path, monkeypatch):
 
 def test_a_place_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(rankone.errors.StorageError, match="expected to write"):
+    with pytest.raises(rankone.errors.StorageError, match="Expected to write"):
         rankone.explain("uniform", horizon=5).save(tmp_path / "file")

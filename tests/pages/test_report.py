@@ -95,7 +95,7 @@ def test_an_unfinished_study_is_told_as_far_as_it_is(folder, tmp_path):
     (tmp_path / "runs.jsonl").write_text("".join(lines[:5]) + lines[5][:40])  # killed while it wrote
     assert "5 of 12 runs" in rankone.report(tmp_path).read_text()
     (tmp_path / "runs.jsonl").unlink()
-    with pytest.raises(rankone.errors.InputError, match=r"expected finished runs in .* - got none yet"):
+    with pytest.raises(rankone.errors.InputError, match=r"Expected finished runs in .*, but got none yet"):
         rankone.report(tmp_path)
 
 
@@ -167,12 +167,12 @@ def half_an_arena(path):
 @pytest.mark.parametrize(
     ("prepare", "message"),
     [
-        (lambda path: None, "expected results of rankone in .* - got an empty directory - name what"),
+        (lambda path: None, "Expected results of rankone in .*, but got an empty directory. Name what"),
         (lambda path: (path / "notes.txt").write_text(""), "got notes.txt"),
-        (broken_kind, "expected a whole study of this version in .* - got KeyError"),
-        (other_format, "expected format 'rankone-study-1' in .* - got format 'rankone-study-9'"),
-        (damaged, "expected JSON in .* - got a damaged text"),
-        (half_an_arena, "expected a whole arena of this version"),
+        (broken_kind, "Expected a whole study of this version in .*, but got KeyError"),
+        (other_format, "Expected format 'rankone-study-1' in .*, but got format 'rankone-study-9'"),
+        (damaged, "Expected JSON in .*, but got a damaged text"),
+        (half_an_arena, "Expected a whole arena of this version"),
     ],
 )
 def test_a_wrong_directory_gets_a_sentence(tmp_path, prepare, message):

@@ -6,11 +6,11 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks import paper_theory as theory
+from benchmarks.paper_theory import play_stages, promised_stage
 
 import rankone
-from rankone.paper import theory
 from rankone.paper.protocol import Protocol
-from rankone.paper.theory import play_stages, promised_stage
 from rankone.policies.engines.elimination import SWEEP_CONFIDENCE
 
 

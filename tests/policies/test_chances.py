@@ -191,7 +191,7 @@ def test_the_same_bits_after_a_copy_and_from_counts_alone():
 @pytest.mark.parametrize("coin", ["yes", 1, None])
 def test_a_coin_that_is_none(coin):
     for kind in (rankone.UTS, rankone.policies.TopTwo):
-        with pytest.raises(InputError, match="expected coin as true or false - got"):
+        with pytest.raises(InputError, match="Expected coin as true or false, but got"):
             kind(coin=coin)
 
 
@@ -289,12 +289,12 @@ def test_one_that_says_nothing_passes(dice):
     [
         (
             "double",
-            r"expected probabilities of 'dice:says=double' of all pairs that sum to 1 - got 2 - see `chances`",
+            r"Expected probabilities of 'dice:says=double' of all pairs that sum to 1, but got 2. See `chances`",
         ),
-        ("negative", r"expected probabilities of 'dice:says=negative' of at least 0 - got -0.5 - "),
+        ("negative", r"Expected probabilities of 'dice:says=negative' of at least 0, but got -0.5. "),
         (
             "impossible",
-            r"expected probabilities of 'dice:says=impossible' above 0 for what it decided - got 0 for the pair",
+            r"Expected probabilities of 'dice:says=impossible' above 0 for what it decided, but got 0 for the pair",
         ),
     ],
 )
@@ -306,7 +306,7 @@ def test_probabilities_that_cannot_be_true(dice, says, sentence):
 def test_the_suite_finds_probabilities_that_are_not_its_own(dice):
     suite = rankone.testing.PolicySuite()
     suite.policy = dice("tilted")
-    with pytest.raises(ConformanceError, match="as often as `chances` says, within chance - got "):
+    with pytest.raises(ConformanceError, match="as often as `chances` says, within chance, but got "):
         suite.test_says_how_probable_its_decisions_are()
     suite.policy = dice()
     suite.test_says_how_probable_its_decisions_are()

@@ -37,20 +37,20 @@ def test_bad_input_is_answered_in_three_parts():
     agent = rankone.UCB1().agent(3, 4)
     decision = agent.ask()
     for reward in (2, -1, 0.5, "yes", None, float("nan")):
-        with pytest.raises(InputError, match="expected clicked as True or False - got"):
+        with pytest.raises(InputError, match="Expected clicked as True or False, but got"):
             agent.tell(decision, reward)
     agent.tell(decision, 1)
-    with pytest.raises(DecisionError, match="expected a decision still open"):
+    with pytest.raises(DecisionError, match="Expected a decision still open"):
         agent.tell(decision, 1)
-    with pytest.raises(DecisionError, match="expected a decision of this agent"):
+    with pytest.raises(DecisionError, match="Expected a decision of this agent"):
         agent.tell(decision._replace(number=99), 1)
-    with pytest.raises(DecisionError, match="expected a decision that ask"):
+    with pytest.raises(DecisionError, match="Expected a decision that ask"):
         agent.tell((0, 0), 1)
 
 
 def test_an_agent_takes_a_name_too():
     assert rankone.Agent("kl-ucb:c=3", 2, 2).policy == rankone.policies.KLUCB(c=3.0)
-    with pytest.raises(InputError, match="expected a policy or its name - got 3"):
+    with pytest.raises(InputError, match="Expected a policy or its name, but got 3"):
         rankone.Agent(3, 2, 2)
 
 
@@ -59,29 +59,29 @@ def test_a_policy_without_a_start_is_told_so():
     class Unfinished(rankone.Policy):
         """Has no start."""
 
-    with pytest.raises(InputError, match=r"expected a method start\(n_rows, n_cols\) of Unfinished - got none - "):
+    with pytest.raises(InputError, match=r"Expected a method start\(n_rows, n_cols\) of Unfinished, but got none. "):
         Unfinished().start(2, 2)
 
 
 def test_unknown_names_and_parameters():
-    with pytest.raises(InputError, match="expected one of the policies"):
+    with pytest.raises(InputError, match="Expected one of the policies"):
         rankone.as_policy("ucb2")
     with pytest.raises(InputError, match="as parameters of 'kl-ucb'"):
         rankone.as_policy("kl-ucb:d=3")
-    with pytest.raises(InputError, match="expected a number for kl-ucb:c"):
+    with pytest.raises(InputError, match="Expected a number for kl-ucb:c"):
         rankone.as_policy("kl-ucb:c=three")
-    with pytest.raises(InputError, match="expected a whole number for rank1elim-kl:horizon"):
+    with pytest.raises(InputError, match="Expected a whole number for rank1elim-kl:horizon"):
         rankone.as_policy("rank1elim-kl:horizon=2.5")
-    with pytest.raises(InputError, match="expected a horizon for rank1elim-kl"):
+    with pytest.raises(InputError, match="Expected a horizon for rank1elim-kl"):
         rankone.as_policy("rank1elim-kl").start(2, 2)
     for name in ("rank1elim-kl", "rank1elim-kl-anytime", "kl-ucb", "osub"):
         with pytest.raises(InputError, match="c of at least 0"):
             rankone.as_policy(f"{name}:c=-1")
     for row in (0.5, 2, "a"):
         with pytest.raises(
-            InputError, match=r"expected a level of the policy 'best' as a whole number .* at most 1 - got .* try 1"
+            InputError, match=r"Expected a level of the policy 'best' as a whole number .* at most 1, but got .* try 1"
         ):
             rankone.policies.Best(levels=(row, 0)).start(2, 2)
-    with pytest.raises(InputError, match="expected 2 levels for the policy 'best' - got none"):
+    with pytest.raises(InputError, match="Expected 2 levels for the policy 'best', but got none"):
         rankone.policies.Best().start(2, 2)
     assert rankone.as_policy("rank1elim-kl:horizon=2e6").horizon == 2_000_000

@@ -85,7 +85,7 @@ def test_changes_are_noticed_and_a_moving_site_is_no_change():
             site = (1.0 + 0.6 * np.sin(step / 200.0)) / 1.6
             agent.tell(decision, bool(rng.random() < site * rates[decision.row, decision.col]))
         eras.append(int(agent.state.alarm[GLR_ERA]))
-    assert sum(era > 0 for era in eras) <= 2  # 5 % may err: three of twelve or more in 2 % of cases
+    assert sum(era > 0 for era in eras) <= 2  # 5% may err: three of twelve or more in 2% of cases
 
 
 def test_memory_is_bounded():
@@ -101,8 +101,8 @@ def test_memory_is_bounded():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("discounted-uts:gamma=1", "gamma between 0 and 1 - got 1"),
-        ("d-ts:gamma=nan", "gamma between 0 and 1 - got nan"),
+        ("discounted-uts:gamma=1", "gamma between 0 and 1, but got 1"),
+        ("d-ts:gamma=nan", "gamma between 0 and 1, but got nan"),
         ("sw-ts:window=0", "window as a whole number of at least 1"),
         ("m-ucb:window=5", "an even window as a whole number"),
         ("cusum-ucb:eps=2", "eps between 0 and 1"),
@@ -110,11 +110,11 @@ def test_memory_is_bounded():
     ],
 )
 def test_what_is_refused(spec, message):
-    with pytest.raises(InputError, match=f"expected {message}"):
+    with pytest.raises(InputError, match=f"Expected {message}"):
         rankone.as_policy(spec)
 
 
 def test_breaks_that_are_none_are_refused():
     for name in ("glr-kl-ucb", "m-ucb", "cusum-ucb"):
-        with pytest.raises(InputError, match="expected breaks as a whole number"):
+        with pytest.raises(InputError, match="Expected breaks as a whole number"):
             rankone.as_policy(f"{name}:breaks=0,horizon=100").start(2, 2)

@@ -168,7 +168,7 @@ def test_elimination_chooses_as_its_slow_twin(name, length, sizes):
 
 def test_elimination_shows_every_level_with_the_same_partners():
     """So it cannot leave combinations out, and says so in studies, to an agent and at its start."""
-    rules, said = [(0, 1, -1)], "a policy that can leave .* - got rank1elim.* - choose 'uts'"
+    rules, said = [(0, 1, -1)], "a policy that can leave .*, but got rank1elim.*. Choose 'uts'"
     page = rankone.Product({"a": [0.5, 0.4], "b": [0.5, 0.4]}, forbidden=[{"a": "a 1", "b": "b 2"}])
     for call in (
         lambda: rankone.as_policy("rank1elim:horizon=9").start(2, 2, 2, forbidden=rules),
@@ -211,7 +211,7 @@ def test_beyond_a_million_combinations_only_what_was_shown_is_kept():
     assert slots < len(agent.state.pulls) < 8 * slots
     assert agent.state.pulls.sum() == 3 * slots
     for name in ("thompson", "kl-ucb", "ucb1"):
-        with pytest.raises(InputError, match=r"expected at most 1,000,000 combinations for .* choose 'uts'"):
+        with pytest.raises(InputError, match=r"Expected at most 1,000,000 combinations for .* Choose 'uts'"):
             rankone.as_policy(name).agent(100, 100, 100, 100)
 
 
@@ -232,21 +232,21 @@ def test_kept_or_not_the_choices_have_the_same_law(monkeypatch):
 def test_sizes_and_rules_that_cannot_be():
     uts = rankone.as_policy("uts")
     for sizes, said in (
-        ([], "expected from 1 to 20 factors - got 0"),
-        ([2] * 21, "expected from 1 to 20 factors - got 21"),
-        ([10**5] * 3, "expected at most 1,000,000,000,000 combinations"),
-        ([2, 0, 2], "expected levels of factor 1 as a whole number of at least 1"),
+        ([], "Expected from 1 to 20 factors, but got 0"),
+        ([2] * 21, "Expected from 1 to 20 factors, but got 21"),
+        ([10**5] * 3, "Expected at most 1,000,000,000,000 combinations"),
+        ([2, 0, 2], "Expected levels of factor 1 as a whole number of at least 1"),
     ):
         with pytest.raises(InputError, match=said):
             uts.start(*sizes)
     for rules, said in (
-        ([(0, -1), (1, -1)], "expected rules that leave something to show"),
-        ([(-1, -1)], "name at least one level"),
-        ([(0, 5)], "name at least one level, within the sizes"),
+        ([(0, -1), (1, -1)], "Expected rules that leave something to show"),
+        ([(-1, -1)], "Name at least one level"),
+        ([(0, 5)], "Name at least one level, within the sizes"),
     ):
         with pytest.raises(InputError, match=said):
             uts.start(2, 3, forbidden=rules)
-    with pytest.raises(InputError, match="expected a policy that can leave combinations out - got ucb1-elim"):
+    with pytest.raises(InputError, match="Expected a policy that can leave combinations out, but got ucb1-elim"):
         rankone.Agent("ucb1-elim", 2, 2, forbidden=[(0, 0)])
     assert uts.start(n_rows=2, n_cols=3).sizes.tolist() == [2, 3]
     with pytest.raises(InputError, match="or n_rows and n_cols"):

@@ -146,12 +146,12 @@ def test_the_posterior_is_that_of_gibbs_sampling():
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_items_without_features_are_refused(policy):
-    with pytest.raises(InputError, match=f"expected items with features for {policy} - got none"):
+    with pytest.raises(InputError, match=f"Expected items with features for {policy}, but got none"):
         rankone.simulate("cascade:6x2", policy, 10, runs=1, workers=1)
 
 
 def test_visitors_without_features_are_refused():
-    with pytest.raises(InputError, match="expected visitors with features for logit-ts - got none"):
+    with pytest.raises(InputError, match="Expected visitors with features for logit-ts, but got none"):
         rankone.simulate("needle:3x3", "logit-ts", 10, runs=1, workers=1)
 
 

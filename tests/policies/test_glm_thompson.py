@@ -80,7 +80,7 @@ def test_finds_the_best_also_where_its_model_is_wrong():
 
 def test_rules_that_would_take_ages_at_every_decision_are_refused():
     sizes, rule = (10,) * 5, [(0, 0, 0, 0, 0)]
-    with pytest.raises(InputError, match="at most 10,000 combinations together for glm-thompson - got 100,000 - "):
+    with pytest.raises(InputError, match=r"at most 10,000 combinations together for glm-thompson, but got 100,000. "):
         rankone.as_policy("glm-thompson").agent(*sizes, forbidden=rule)
     assert rankone.as_policy("glm-thompson").agent(*sizes, forbidden=[(0, 0, 0, 0, -1)]).state.named.sum() == 4
     assert rankone.as_policy("glm-thompson:pairs=true").agent(*sizes, forbidden=rule).state.named.sum() == 5
@@ -88,14 +88,14 @@ def test_rules_that_would_take_ages_at_every_decision_are_refused():
 
 def test_bad_input():
     for label, said in (
-        ("glm-thompson:base=0", "expected base between 0 and 1"),
+        ("glm-thompson:base=0", "Expected base between 0 and 1"),
         ("glm-thompson:pairs=2", "pairs"),
     ):
         with pytest.raises(InputError, match=said):
             rankone.as_policy(label)
-    with pytest.raises(InputError, match="expected pairs as true or false - got 2"):
+    with pytest.raises(InputError, match="Expected pairs as true or false, but got 2"):
         rankone.policies.GLMThompson(pairs=2)
-    with pytest.raises(InputError, match=r"expected at most 2,000 effects for glm-thompson - got 2,601 - "):
+    with pytest.raises(InputError, match=r"Expected at most 2,000 effects for glm-thompson, but got 2,601. "):
         rankone.policies.GLMThompson(pairs=True).start(50, 50)
     with pytest.raises(InputError, match="choose 'uts'"):
         rankone.policies.GLMThompson().start(3_000, 5)

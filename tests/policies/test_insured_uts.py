@@ -79,10 +79,10 @@ def _shows(pulls, clicks, best, step):
 
 @pytest.mark.parametrize("share", [-0.1, float("nan"), "much", None])
 def test_a_share_that_is_none(share):
-    with pytest.raises(InputError, match="expected share of at least 0 - got"):
+    with pytest.raises(InputError, match="Expected share of at least 0, but got"):
         rankone.policies.InsuredUTS(share=share)
 
 
 def test_too_many_pairs_are_refused():
-    with pytest.raises(InputError, match="expected at most 10,000,000 combinations for insured-uts"):
+    with pytest.raises(InputError, match="Expected at most 10,000,000 combinations for insured-uts"):
         rankone.as_policy("insured-uts").start(4_000, 4_000)

@@ -114,12 +114,12 @@ def test_a_problem_may_be_named() -> None:
     assert lower_bound("needle:3x4", 100) == lower_bound(needle(3, 4), 100) > 0.0
     assert hardness("needle:3x4", 100).to_dict() == hardness(needle(3, 4), 100).to_dict()
     for bound in (lower_bound, upper_bound, hardness):
-        with pytest.raises(InputError, match=r"expected a problem, its name or its file - got 3 - "):
+        with pytest.raises(InputError, match=r"Expected a problem, its name or its file, but got 3. "):
             bound(3, 100)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("horizon", [0, -5, 2.5, math.nan, True, "100"])
 def test_bad_horizons_are_refused(horizon: Any) -> None:
     for bound in (lower_bound, upper_bound):
-        with pytest.raises(InputError, match=r"expected horizon as a whole number of at least 1 - got .* - "):
+        with pytest.raises(InputError, match=r"Expected horizon as a whole number of at least 1, but got .*. "):
             bound(needle(2, 2), horizon)

@@ -118,7 +118,7 @@ def test_names_files_and_segments(tmp_path):
 )
 def test_files_that_cannot_be(tmp_path, lines, message):
     (tmp_path / "rates.csv").write_text(f"decision,row,col,rate\n{lines}\n")
-    with pytest.raises(InputError, match=f"expected {message}"):
+    with pytest.raises(InputError, match=f"Expected {message}"):
         rankone.as_problem(tmp_path / "rates.csv")
 
 
@@ -126,14 +126,17 @@ def test_files_that_cannot_be(tmp_path, lines, message):
     ("schedule", "message"),
     [
         ("", "what changes, after"),
-        ("day=2000", "what changes, after .* - got 'day=2000' - try needle:8x8"),
-        ("at=nan", "whole numbers for at - got nan - try needle:8x8.at=5000x20000"),
-        ("changes=3,span=2", "fewer changes than decisions to spread them over, 2 - .* take fewer, or a longer span"),
+        ("day=2000", "what changes, after .*, but got 'day=2000'. Try needle:8x8"),
+        ("at=nan", "whole numbers for at, but got nan. Try needle:8x8.at=5000x20000"),
+        (
+            "changes=3,span=2",
+            "fewer changes than decisions to spread them over, 2, but got .* Take fewer, or a longer span",
+        ),
         ("changes=3,drift=2", "changes at once or drift, whose schedules would overlap"),
-        ("at=500x200", "periods that begin one after the other and do not overlap - got 200 after 500"),
+        ("at=500x200", "periods that begin one after the other and do not overlap, but got 200 after 500"),
         ("at=0x200", "periods that begin one after the other"),
         ("changes=3,at=5x9", "as many changes as decisions to change at"),
-        ("daily=nan", "daily of at least 0 and below 1 - got nan"),
+        ("daily=nan", "daily of at least 0 and below 1, but got nan"),
         ("weekly=1.5", "weekly of at least 0 and below 1"),
         ("wear=nan", "wear of at least 0"),
         ("changes=200000", "fewer changes than decisions"),
@@ -149,8 +152,8 @@ def test_schedules_that_cannot_be(schedule, message):
 def test_segments_that_cannot_be():
     one = rankone.needle(3, 3)
     for schedule, message in (
-        ([(50, one), (20, one)], "do not overlap - got 20 after 50"),
-        ([(0, one)], "do not overlap - got 0 after 0"),
+        ([(50, one), (20, one)], "do not overlap, but got 20 after 50"),
+        ([(0, one)], "do not overlap, but got 0 after 0"),
         ([(50, rankone.needle(2, 3))], "periods with the same levels"),
         ([], "a schedule as a text, a Drift"),
         (7, "a schedule as a text, a Drift"),

@@ -52,18 +52,18 @@ def test_a_needle_may_reach_one_whatever_the_rounding() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"p": -0.1}, r"expected p from 0 to 1 - got -0.1 - "),
-        ({"p": math.nan}, r"expected p from 0 to 1 - got nan - "),
-        ({"gap": 0.0}, r"expected a gap in \(0, 0.75\], as p is 0.25 - got 0.0 - "),
-        ({"gap": 0.8}, r"expected a gap in \(0, 0.75\]"),
-        ({"gap": math.nan}, r"expected a gap in"),
-        ({"p": (0.1, 0.9)}, r"expected a gap in \(0, 0.1\], as p is 0.9"),
-        ({"p": (0.1, 0.2, 0.3)}, r"expected p and gap as a number, or 2, one a factor"),
-        ({"gap": "wide"}, r"expected p and gap as a number"),
-        ({"n_rows": 0}, r"expected n_rows as a whole number of at least 1 - got 0 - "),
-        ({"n_cols": 2.0}, r"expected n_cols as a whole number of at least 1 - got 2.0 - "),
-        ({"n_cols": True}, r"expected n_cols as a whole number"),
-        ({"n_cols": "2"}, r"expected n_cols as a whole number"),
+        ({"p": -0.1}, r"Expected p from 0 to 1, but got -0.1. "),
+        ({"p": math.nan}, r"Expected p from 0 to 1, but got nan. "),
+        ({"gap": 0.0}, r"Expected a gap in \(0, 0.75\], as p is 0.25, but got 0.0. "),
+        ({"gap": 0.8}, r"Expected a gap in \(0, 0.75\]"),
+        ({"gap": math.nan}, r"Expected a gap in"),
+        ({"p": (0.1, 0.9)}, r"Expected a gap in \(0, 0.1\], as p is 0.9"),
+        ({"p": (0.1, 0.2, 0.3)}, r"Expected p and gap as a number, or 2, one a factor"),
+        ({"gap": "wide"}, r"Expected p and gap as a number"),
+        ({"n_rows": 0}, r"Expected n_rows as a whole number of at least 1, but got 0. "),
+        ({"n_cols": 2.0}, r"Expected n_cols as a whole number of at least 1, but got 2.0. "),
+        ({"n_cols": True}, r"Expected n_cols as a whole number"),
+        ({"n_cols": "2"}, r"Expected n_cols as a whole number"),
     ],
 )
 def test_needle_refuses_bad_input(values: dict[str, Any], message: str) -> None:
@@ -89,13 +89,13 @@ def test_random_probabilities_are_uniform_between_the_ends() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"low": 0.6, "high": 0.5}, "expected 0 <= low <= high <= 1 - got low=0.6, high=0.5 - "),
-        ({"high": 1.5}, "expected 0 <= low <= high <= 1"),
-        ({"low": math.nan}, "expected 0 <= low <= high <= 1"),
-        ({"low": "a"}, "expected 0 <= low <= high <= 1"),
-        ({"seed": -1}, "expected seed as a whole number of at least 0 - got -1 - "),
-        ({"seed": 0.5}, "expected seed as a whole number"),
-        ({"n_rows": -3}, "expected n_rows as a whole number of at least 1 - got -3 - "),
+        ({"low": 0.6, "high": 0.5}, "Expected 0 <= low <= high <= 1, but got low=0.6, high=0.5. "),
+        ({"high": 1.5}, "Expected 0 <= low <= high <= 1"),
+        ({"low": math.nan}, "Expected 0 <= low <= high <= 1"),
+        ({"low": "a"}, "Expected 0 <= low <= high <= 1"),
+        ({"seed": -1}, "Expected seed as a whole number of at least 0, but got -1. "),
+        ({"seed": 0.5}, "Expected seed as a whole number"),
+        ({"n_rows": -3}, "Expected n_rows as a whole number of at least 1, but got -3. "),
     ],
 )
 def test_random_problem_refuses_bad_input(values: dict[str, Any], message: str) -> None:
@@ -132,23 +132,23 @@ def test_a_problem_stays_as_it_is() -> None:
     [
         (
             "neddle:3x3",
-            r"expected a family of problems \(.*needle, .*random, .*\) or a .csv or .json file - got neddle:3x3 - ",
+            r"Expected a family of problems \(.*needle, .*random, .*\) or a .csv or .json file, but got neddle:3x3. ",
         ),
-        ("needle", r"expected sizes, rows x columns, after 'needle' - got needle - try needle:32x32"),
-        ("random:32", r"expected sizes, rows x columns"),
-        ("needle:3x0", r"expected n_cols as a whole number of at least 1 - got 0 - "),
-        ("needle:3x2.5", r"expected n_cols as a whole number of at least 1 - got 2.5 - "),
-        ("needle:ax3", r"expected n_rows as a whole number of at least 1 - got a - "),
-        ("needle:infx3", r"expected n_rows as a whole number"),
-        ("needle:3x3:q=1", r"expected p, gap as parameters of 'needle:3x3' - got q=1 - "),
-        ("needle:3x3:p", r"expected p, gap as parameters of 'needle:3x3' - got p - "),
-        ("needle:3x3:p=0.1,p=0.2", r"expected p of 'needle:3x3' once - got p=0.1,p=0.2 - "),
-        ("needle:3x3:p=much", r"expected a number for needle:3x3:p - got much - "),
-        ("needle:3x3:p=0.1x0.2x0.3", r"expected a number for needle:3x3:p"),
-        ("needle:3x3:p=nan", r"expected p from 0 to 1 - got nan - "),
-        ("random:3x3:seed=0.5", r"expected a whole number for random:3x3:seed - got 0.5 - "),
-        ("", r"expected a family of problems"),
-        (7, r"expected a problem, its name or its file - got 7 - "),
+        ("needle", r"Expected sizes, rows x columns, after 'needle', but got needle. Try needle:32x32"),
+        ("random:32", r"Expected sizes, rows x columns"),
+        ("needle:3x0", r"Expected n_cols as a whole number of at least 1, but got 0. "),
+        ("needle:3x2.5", r"Expected n_cols as a whole number of at least 1, but got 2.5. "),
+        ("needle:ax3", r"Expected n_rows as a whole number of at least 1, but got a. "),
+        ("needle:infx3", r"Expected n_rows as a whole number"),
+        ("needle:3x3:q=1", r"Expected p, gap as parameters of 'needle:3x3', but got q=1. "),
+        ("needle:3x3:p", r"Expected p, gap as parameters of 'needle:3x3', but got p. "),
+        ("needle:3x3:p=0.1,p=0.2", r"Expected p of 'needle:3x3' once, but got p=0.1,p=0.2. "),
+        ("needle:3x3:p=much", r"Expected a number for needle:3x3:p, but got much. "),
+        ("needle:3x3:p=0.1x0.2x0.3", r"Expected a number for needle:3x3:p"),
+        ("needle:3x3:p=nan", r"Expected p from 0 to 1, but got nan. "),
+        ("random:3x3:seed=0.5", r"Expected a whole number for random:3x3:seed, but got 0.5. "),
+        ("", r"Expected a family of problems"),
+        (7, r"Expected a problem, its name or its file, but got 7. "),
     ],
 )
 def test_bad_texts_are_refused_in_three_parts(spec: Any, message: str) -> None:
@@ -173,7 +173,7 @@ def test_a_users_family_is_known_by_its_name(steps_family: Any) -> None:
     assert as_problem("steps:2x3:drop=0.25").name == "steps:2x3:drop=0.25"
     assert known_families()["steps"].explanation == "Probabilities fall by `drop` from one line to the next."
     assert dict(known_families()["steps"].parameters) == {"drop": 0.1}
-    with pytest.raises(InputError, match="expected a new family name - got steps - "):
+    with pytest.raises(InputError, match=r"Expected a new family name, but got steps. "):
         family("steps")(lambda n_rows, n_cols: (np.ones(n_rows), np.ones(n_cols)))
 
 

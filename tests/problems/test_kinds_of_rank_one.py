@@ -57,7 +57,8 @@ def test_workers_play_in_its_world():
 
 def test_another_world_needs_another_kind():
     with pytest.raises(
-        InputError, match="expected a kind of its own of Nameless, whose world is another - got only its base has one"
+        InputError,
+        match="Expected a kind of its own of Nameless, whose world is another, but got only its base has one",
     ):
 
         class Nameless(rankone.RankOne):

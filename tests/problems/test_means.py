@@ -65,11 +65,11 @@ def test_rewards_are_estimated_and_say_what_rounding_costs() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ([0.1, 0.2], "expected means as a table of at least one number"),
-        ([["a"]], "expected means as a table of numbers"),
-        ([[0.1, 1.5]], r"expected probabilities in \[0, 1\] in means - got 1.5 for 'row 1' with 'col 2'"),
-        ([[float("nan")]], "expected probabilities"),
-        (np.zeros((0, 2)), "expected means as a table of at least one number"),
+        ([0.1, 0.2], "Expected means as a table of at least one number"),
+        ([["a"]], "Expected means as a table of numbers"),
+        ([[0.1, 1.5]], r"Expected probabilities in \[0, 1\] in means, but got 1.5 for 'row 1' with 'col 2'"),
+        ([[float("nan")]], "Expected probabilities"),
+        (np.zeros((0, 2)), "Expected means as a table of at least one number"),
     ],
 )
 def test_what_is_no_table_of_rates_is_refused(wrong: Any, message: str) -> None:
@@ -78,9 +78,9 @@ def test_what_is_no_table_of_rates_is_refused(wrong: Any, message: str) -> None:
 
 
 def test_rewards_beyond_the_cap_are_refused() -> None:
-    with pytest.raises(InputError, match="expected a reward from 0 to 1 - got 2"):
+    with pytest.raises(InputError, match="Expected a reward from 0 to 1, but got 2"):
         Means.of_rewards(lambda row, col, rng: 2, 1, 1)
-    with pytest.raises(InputError, match="expected cap above 0"):
+    with pytest.raises(InputError, match="Expected cap above 0"):
         Means.of_rewards(lambda row, col, rng: 2, 1, 1, cap=0)
-    with pytest.raises(InputError, match=r"expected a function of \(row, col, rng\)"):
+    with pytest.raises(InputError, match=r"Expected a function of \(row, col, rng\)"):
         Means.of_rewards(0.5, 1, 1)  # type: ignore[arg-type]

@@ -120,16 +120,18 @@ def test_many_factors_of_realistic_effects_have_the_rate_that_was_asked_for():
     logs = [np.log(values).mean() for values in many.factors.values()]
     small = [np.log(values).mean() for values in rankone.as_problem("headlines:2x2x2x2x2x2x2x2").factors.values()]
     assert sum(logs) - sum(small) == pytest.approx(math.log(0.05 / 0.013))
-    with pytest.raises(InputError, match="expected click rates of at most 1"):
+    with pytest.raises(InputError, match="Expected click rates of at most 1"):
         rankone.as_problem("headlines:20x20x20:rate=0.9,spread=3")
 
 
 def test_families_have_any_number_of_factors():
     one = rankone.as_problem("needle:5")
     assert (one.name, one.shape, one.best_mean) == ("needle:5", (5,), 0.75)
-    with pytest.raises(InputError, match="expected levels of factor 2 as a whole number of at least 1 - got 0"):
+    with pytest.raises(InputError, match="Expected levels of factor 2 as a whole number of at least 1, but got 0"):
         rankone.as_problem("product:4x0x3")
-    with pytest.raises(InputError, match="expected levels of factor 3 as a whole number of at least 1 - got nothing"):
+    with pytest.raises(
+        InputError, match="Expected levels of factor 3 as a whole number of at least 1, but got nothing"
+    ):
         rankone.as_problem("product:4x5x")
     needle = rankone.as_problem("needle:10x4x2:p=0.2,gap=0.3")
     assert needle.shape == (10, 4, 2)
@@ -144,32 +146,36 @@ def test_studies_never_show_what_is_forbidden_and_lose_what_is_defined():
     study = rankone.simulate(MORE, "uniform", horizon=3_000, runs=1, workers=1)
     assert study.runs[0].regret[-1] / 3_000 == pytest.approx(MORE.loss_at_random(), rel=0.1)
     two = Product({"a": [0.5, 0.4], "b": [0.5, 0.4]}, forbidden=[{"a": "a 1", "b": "b 1"}])
-    with pytest.raises(InputError, match=r"expected a policy that can leave out what .* forbids - got"):
+    with pytest.raises(InputError, match=r"Expected a policy that can leave out what .* forbids, but got"):
         rankone.simulate(two, "ucb1-elim", horizon=10)
 
 
 @pytest.mark.parametrize(
     ("factors", "more", "said"),
     [
-        ({}, {}, "expected factors by name"),
-        ({"a": []}, {}, "expected the factor a as a list of at least one number"),
-        ({"a": [0.5], "b": [1.2]}, {}, r"expected probabilities in \[0, 1\] in the factor b"),
-        ({"a": [0.5, 0.4]}, {"level_names": {"a": ["x", "x"]}}, "expected distinct names of a"),
-        ({"a": [0.5, 0.4]}, {"level_names": {"b": ["x", "x"]}}, "expected factor in level_names as one of a - got b"),
-        ({"a": [0.5, 0.4]}, {"level_names": {"a": ["x"]}}, "expected 2 names of a as a list of texts"),
-        ({str(n): [0.5] for n in range(21)}, {}, "expected from 1 to 20 factors - got 21"),
-        ({str(n): [0.5] * 1_000 for n in range(5)}, {}, "expected at most 1,000,000,000,000 combinations"),
+        ({}, {}, "Expected factors by name"),
+        ({"a": []}, {}, "Expected the factor a as a list of at least one number"),
+        ({"a": [0.5], "b": [1.2]}, {}, r"Expected probabilities in \[0, 1\] in the factor b"),
+        ({"a": [0.5, 0.4]}, {"level_names": {"a": ["x", "x"]}}, "Expected distinct names of a"),
+        (
+            {"a": [0.5, 0.4]},
+            {"level_names": {"b": ["x", "x"]}},
+            "Expected factor in level_names as one of a, but got b",
+        ),
+        ({"a": [0.5, 0.4]}, {"level_names": {"a": ["x"]}}, "Expected 2 names of a as a list of texts"),
+        ({str(n): [0.5] for n in range(21)}, {}, "Expected from 1 to 20 factors, but got 21"),
+        ({str(n): [0.5] * 1_000 for n in range(5)}, {}, "Expected at most 1,000,000,000,000 combinations"),
         (
             {"a": [0.5, 0.4], "b": [0.5]},
             {"interactions": {("a", "a"): {}}},
-            "expected interactions by the names of two",
+            "Expected interactions by the names of two",
         ),
         (
             {"a": [0.5], "b": [0.5]},
             {"interactions": {("a", "b"): {("x", "b 1"): 2}}},
-            "expected level of a as one of a 1",
+            "Expected level of a as one of a 1",
         ),
-        ({"a": [0.9], "b": [0.9]}, {"interactions": {("a", "b"): {("a 1", "b 1"): 2}}}, "expected click rates in"),
+        ({"a": [0.9], "b": [0.9]}, {"interactions": {("a", "b"): {("a 1", "b 1"): 2}}}, "Expected click rates in"),
         (
             {"a": [0.9], "b": [0.9]},
             {"interactions": {("a", "b"): {("a 1", "b 1"): -1}}},
@@ -178,20 +184,20 @@ def test_studies_never_show_what_is_forbidden_and_lose_what_is_defined():
         (
             {"a": [0.9], "b": [0.9]},
             {"interactions": {("a", "b"): {("a 1", "b 1"): 1}, ("b", "a"): {("b 1", "a 1"): 0.9}}},
-            "expected one number for b 1 and a 1 together - got another one, 0.9",
+            "Expected one number for b 1 and a 1 together, but got another one, 0.9",
         ),
-        ({"a": [0.5], "b": [0.5]}, {"forbidden": [{"c": "x"}]}, "expected factor as one of a, b - got c"),
-        ({"a": [0.5], "b": [0.5]}, {"forbidden": {"a": "a 1"}}, "expected forbidden as a list of rules"),
-        ({"a": [0.5], "b": [0.5]}, {"forbidden": [{"a": "a 1"}]}, "expected rules that leave something to show"),
+        ({"a": [0.5], "b": [0.5]}, {"forbidden": [{"c": "x"}]}, "Expected factor as one of a, b, but got c"),
+        ({"a": [0.5], "b": [0.5]}, {"forbidden": {"a": "a 1"}}, "Expected forbidden as a list of rules"),
+        ({"a": [0.5], "b": [0.5]}, {"forbidden": [{"a": "a 1"}]}, "Expected rules that leave something to show"),
         (
             {"a": [0.5, 0.4], "b": [0.5]},
             {"forbidden": [{"a": "a 1"}]},
             "got rules that forbid a 1 of a with everything",
         ),
-        ({"a": [0.5]}, {"scale": "cubic"}, "expected scale as one of product, additive, logit"),
-        ({"a": [0.5]}, {"scale": "logit"}, "expected base between 0 and 1"),
-        ({"a": [0.5]}, {"base": 0.1}, "expected no base where probabilities are multiplied"),
-        ({"a": [-0.5]}, {"scale": "additive", "base": 0.1}, "expected click rates in"),
+        ({"a": [0.5]}, {"scale": "cubic"}, "Expected scale as one of product, additive, logit"),
+        ({"a": [0.5]}, {"scale": "logit"}, "Expected base between 0 and 1"),
+        ({"a": [0.5]}, {"base": 0.1}, "Expected no base where probabilities are multiplied"),
+        ({"a": [-0.5]}, {"scale": "additive", "base": 0.1}, "Expected click rates in"),
     ],
 )
 def test_bad_input_is_a_sentence(factors, more, said):

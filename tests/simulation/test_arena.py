@@ -121,15 +121,15 @@ def test_continues_where_it_stopped(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"problems": ["three-by-three"]}, "expected problem of the arena as one of .* - got three-by-three"),
-        ({"problems": ["two-by-tow"]}, "did you mean two-by-two"),
-        ({"half": "third"}, "expected half as one of tune, report, headlines"),
+        ({"problems": ["three-by-three"]}, "Expected problem of the arena as one of .*, but got three-by-three"),
+        ({"problems": ["two-by-tow"]}, "Did you mean two-by-two"),
+        ({"half": "third"}, "Expected half as one of tune, report, headlines"),
         ({"problems": ["two-by-two"], "half": "report"}, "problems of the half 'report'"),
         ({"runs": 0}, "runs as a whole number"),
         ({"stretch": 0}, "stretch as a whole number"),
         ({"policies": ["ucb9"]}, "one of the policies"),
-        ({"policies": 3}, "expected policies or their names - got 3"),
-        ({"problems": 3}, "expected problems of the arena or their names - got 3"),
+        ({"policies": 3}, "Expected policies or their names, but got 3"),
+        ({"problems": 3}, "Expected problems of the arena or their names, but got 3"),
     ],
 )
 def test_bad_input(settings, message):
@@ -168,7 +168,7 @@ def test_worlds_that_change_have_an_arena():
     assert {"glr-uts", "restarting-uts"} <= {
         player.label for player in _players(None, "uts", _FIELDS["drifting"], ["drifting"])
     }
-    with pytest.raises(InputError, match="expected one arena"):
+    with pytest.raises(InputError, match="Expected one arena"):
         rankone.arena(lists=True, drifting=True)
 
 

@@ -65,10 +65,10 @@ def test_random_lists_lose_what_the_formula_says():
 
 def test_kinds_are_not_mixed():
     with pytest.raises(
-        InputError, match="policy that plays lists, as the arena asks for - got ucb1-elim, which plays pairs"
+        InputError, match="policy that plays lists, as the arena asks for, but got ucb1-elim, which plays pairs"
     ):
         arena(policies="ucb1-elim")
-    with pytest.raises(InputError, match=r"expected problem of the arena as one of .* - got two-by-two"):
+    with pytest.raises(InputError, match=r"Expected problem of the arena as one of .*, but got two-by-two"):
         arena(problems="two-by-two")
-    with pytest.raises(InputError, match="an arena of lists - got one of pairs - pass lists=True"):
+    with pytest.raises(InputError, match=r"an arena of lists, but got one of pairs. Pass lists=True"):
         rankone.arena("two-by-two", "uniform", runs=1, quick=True, workers=1, against="uniform").robustness()

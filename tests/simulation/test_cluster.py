@@ -163,18 +163,18 @@ def other_rankone(worker, tmp_path):
     shutil.copytree(Path(rankone.__file__).parent, tmp_path / "other" / "rankone")
     (tmp_path / "other" / "rankone" / "_version.py").write_text('__version__ = "0.0.1"\n')
     worker(PYTHONPATH=str(tmp_path / "other"))
-    return rf"expected rankone {rankone.__version__} on every worker.* - got rankone 0\.0\.1 on "
+    return rf"Expected rankone {rankone.__version__} on every worker.*, but got rankone 0\.0\.1 on "
 
 
 def other_numba(worker, tmp_path):
     (tmp_path / "other.py").write_text("import numba\nnumba.__version__ = '0.1'\n")
     worker("--preload", str(tmp_path / "other.py"))
-    return r"expected Numba 0\.\d+.* on every worker.* - got Numba 0\.1 on "
+    return r"Expected Numba 0\.\d+.* on every worker.*, but got Numba 0\.1 on "
 
 
 def missing_rankone(worker, tmp_path):
     worker(PYTHONPATH=str(tmp_path / "bare"))
-    return "the same on every worker - got one that says: No module named 'rankone' - install them there"
+    return "the same on every worker, but got one that says: No module named 'rankone'. Install them there"
 
 
 @pytest.mark.parametrize("wrong_worker", [other_rankone, other_numba, missing_rankone])
@@ -209,7 +209,7 @@ def test_a_lost_scheduler_loses_no_finished_run(scheduler, tmp_path, local_table
 
 
 def test_an_unreachable_scheduler_is_said_so():
-    silent = re.escape("expected a Dask scheduler at tcp://127.0.0.1:9 - got no answer within 0.5 s - start one")
+    silent = re.escape("Expected a Dask scheduler at tcp://127.0.0.1:9, but got no answer within 0.5 s. Start one")
     with pytest.raises(WorkerError, match=silent), connect("tcp://127.0.0.1:9", timeout=0.5):
         pass
     for address in ("ftp://nowhere:1", "tcp://127.0.0.1", "nonsense"):
@@ -228,14 +228,14 @@ def test_without_dask_the_extra_is_named(monkeypatch):
     [
         (
             ModuleNotFoundError("No module named 'rankone'"),
-            "the same on every worker - got one that says: No mod",
+            "the same on every worker, but got one that says: No mod",
         ),
         (
             RuntimeError("killed"),
-            "workers that stay until the study is done - got RuntimeError: killed - start the study",
+            "workers that stay until the study is done, but got RuntimeError: killed. Start the study",
         ),
         (distributed.client.ClosedClientError("closed"), "got ClosedClientError: closed - start the study again"),
-        (InputError("a", "b", "c"), "expected a - got b - c"),
+        (InputError("a", "b", "c"), "Expected a, but got b - c"),
     ],
 )
 def test_what_goes_wrong_on_a_worker_is_explained(problem, message):
@@ -256,7 +256,7 @@ def test_a_mistake_in_a_policy_stays_what_it_is():
 def test_a_worker_with_another_version_is_explained():
     """It lacks a name that the unit is made of."""
     elsewhere = packed(None).replace(b"_do_unpacked", b"_do_1npacked")
-    with pytest.raises(WorkerError, match=r"same on every worker - .*_do_1npacked"), explained(by_worker=True):
+    with pytest.raises(WorkerError, match=r"same on every worker, but got .*_do_1npacked"), explained(by_worker=True):
         pickle.loads(elsewhere)
 
 
@@ -269,10 +269,10 @@ def test_other_sources_of_a_users_policy_are_refused(monkeypatch, tmp_path):
     assert there.keys() - versions("__main__").keys() == {"my_policy sources"}
     checkpoints = study(horizon=10, runs=1, workers=1).checkpoints
     other = dict(there) | {"my_policy sources": "0123"}
-    with pytest.raises(WorkerError, match="expected my_policy sources 0123 on every worker"):
+    with pytest.raises(WorkerError, match="Expected my_policy sources 0123 on every worker"):
         do(Unit(PROBLEM, my_policy.Mine(), checkpoints, 0, range(1), versions=other))
 
 
 def test_what_is_no_executor_is_refused_before_anything_is_played():
-    with pytest.raises(InputError, match=r"expected an executor to work on - got 'tcp://host:8786'|got tcp"):
+    with pytest.raises(InputError, match=r"Expected an executor to work on, but got 'tcp://host:8786'|got tcp"):
         study(executor="tcp://host:8786")

@@ -81,9 +81,9 @@ def test_an_arena_of_factors(tmp_path):
     assert "--factors" in page
     assert (tmp_path / "arena.png").exists()
     for more, said in (
-        ({"lists": True}, "expected one arena, such as the arena of lists or of factors - got lists, factors"),
-        ({"policies": "ucb1-elim"}, "expected a policy that plays combinations, as the arena asks for"),
-        ({"problems": "trap-6"}, "expected problem of the arena as one of .* - got trap-6"),
+        ({"lists": True}, "Expected one arena, such as the arena of lists or of factors, but got lists, factors"),
+        ({"policies": "ucb1-elim"}, "Expected a policy that plays combinations, as the arena asks for"),
+        ({"problems": "trap-6"}, "Expected problem of the arena as one of .*, but got trap-6"),
     ):
         with pytest.raises(InputError, match=said):
             rankone.arena(factors=True, runs=1, **more)

@@ -83,9 +83,9 @@ def test_a_study_with_feedback(tmp_path):
     assert not late.table["regret"].equals(plain.table["regret"])
     assert late.only(["uts"]).table.equals(late.table.filter(policy="uts")), "a part of a study keeps its feedback"
     assert late.table.equals(study("delay:mean=50", out=tmp_path, workers=2).table)
-    with pytest.raises(InputError, match='expected a study with feedback "batch:size=10"'):
+    with pytest.raises(InputError, match='Expected a study with feedback "batch:size=10"'):
         study("batch:size=10", out=tmp_path)
-    with pytest.raises(InputError, match="expected a study with feedback null"):
+    with pytest.raises(InputError, match="Expected a study with feedback null"):
         study(out=tmp_path)
 
 
@@ -119,8 +119,8 @@ def test_a_batch_costs_an_elimination_policy_less_than_an_index_policy():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ("later", "expected immediate, delay:steps=100"),
-        ("delay", "expected immediate, delay:steps=100"),
+        ("later", "Expected immediate, delay:steps=100"),
+        ("delay", "Expected immediate, delay:steps=100"),
         ("delay:days=3", "steps, mean as parameters of 'delay'"),
         ("delay:mean=-1", "delay:mean of at least 0"),
         ("delay:mean=nan", "delay:mean of at least 0"),

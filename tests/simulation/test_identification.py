@@ -16,14 +16,14 @@ PROBLEM = "needle:3x3:p=0.3,gap=0.4"
 @pytest.fixture(scope="module")
 def study():
     return rankone.identify(
-        [PROBLEM], ["uts", "uniform"], goals=["policy", "decide"], budgets=[100, 2_000], runs=40, longest=6_000
+        [PROBLEM], ["uts", "uniform"], aims=["policy", "decide"], budgets=[100, 2_000], runs=40, longest=6_000
     )
 
 
 def test_it_counts_what_rehearsals_do(study):
-    rules = [(row["policy"], row["goal"]) for row in study.confidence]
+    rules = [(row["policy"], row["aim"]) for row in study.confidence]
     assert rules == [("uts", "policy"), ("uniform", "policy"), ("uts", "decide")]  # deciding asks no policy
-    played = simulate_experiment(PROBLEM, goal="decide", runs=40, visitors=6_000, after="stop")
+    played = simulate_experiment(PROBLEM, aim="decide", runs=40, visitors=6_000, after="stop")
     row, verdicts = study.confidence[2], sorted(each.verdict for each in played)
     assert (row["median"], row["p90"]) == (verdicts[20], verdicts[36])
     assert (row["sure"], row["wrong"]) == (1.0, sum(each.wrong for each in played) / 40)
@@ -33,23 +33,23 @@ def test_it_counts_what_rehearsals_do(study):
 
 
 def test_deciding_takes_fewer_decisions_than_an_equal_split(study):
-    of = {(row["policy"], row["goal"]): row["median"] for row in study.confidence}
+    of = {(row["policy"], row["aim"]): row["median"] for row in study.confidence}
     assert of["uts", "decide"] < of["uniform", "policy"]
 
 
 def test_larger_budgets_are_wrong_less_often(study):
-    wrong = {(row["policy"], row["goal"], row["budget"]): row["wrong"] for row in study.budget}
+    wrong = {(row["policy"], row["aim"], row["budget"]): row["wrong"] for row in study.budget}
     assert wrong["uniform", "policy", 2_000] <= 0.05 < wrong["uniform", "policy", 100]
     assert all(row["se"] == pytest.approx(math.sqrt(row["wrong"] * (1 - row["wrong"]) / 40)) for row in study.budget)
 
 
 def test_a_run_without_a_verdict_is_said():
-    found = rankone.identify("needle:3x3:p=0.01,gap=0.001", goals="decide", longest=2_000, runs=3).confidence[0]
+    found = rankone.identify("needle:3x3:p=0.01,gap=0.001", aims="decide", longest=2_000, runs=3).confidence[0]
     assert (found["sure"], found["median"], found["median_to_bound"]) == (0.0, None, None)
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"), [({"goals": "win"}, "goals"), ({"error": 0}, "error"), ({"budgets": 0}, "budgets")]
+    ("wrong", "words"), [({"aims": "win"}, "aims"), ({"error": 0}, "error"), ({"budgets": 0}, "budgets")]
 )
 def test_bad_input(wrong, words):
     with pytest.raises(InputError, match=words):
@@ -57,7 +57,7 @@ def test_bad_input(wrong, words):
 
 
 def test_the_command():
-    words = ("identify", "-p", PROBLEM, "--goal", "decide", "--budget", "100", "--runs", "40")
+    words = ("identify", "-p", PROBLEM, "--aim", "decide", "--budget", "100", "--runs", "40")
     answer = json.loads(command(*words, "--json").stdout)
     assert answer["confidence"][0]["sure"] == 1.0
     text = command(*words).stdout

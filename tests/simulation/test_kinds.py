@@ -60,15 +60,17 @@ def test_an_agent_shows_what_the_policy_plays():
     decision = agent.ask()
     assert len(set(decision.shown)) == 3
     for wrong in (1, [1, 0], "101", [1, 0, 2]):
-        with pytest.raises(InputError, match="expected clicked as"):
+        with pytest.raises(InputError, match="Expected clicked as"):
             agent.tell(decision, wrong)
     agent.tell(decision, [0, 1, 0])
     assert agent.state.seen[list(decision.shown)].tolist() == [1, 1, 0]
-    with pytest.raises(DecisionError, match="expected a decision still open"):
+    with pytest.raises(DecisionError, match="Expected a decision still open"):
         agent.tell(decision, [0, 1, 0])
-    with pytest.raises(InputError, match=r"expected the sizes \(n_items, n_positions\) of test-ranking - got 3 sizes"):
+    with pytest.raises(
+        InputError, match=r"Expected the sizes \(n_items, n_positions\) of test-ranking, but got 3 sizes"
+    ):
         kinds.Ranking().agent(5, 3, 2)
-    with pytest.raises(InputError, match="expected 1 number of context - got 0"):
+    with pytest.raises(InputError, match="Expected 1 number of context, but got 0"):
         kinds.Segments().agent(2, 2, n_context=1).ask()
 
 
@@ -101,7 +103,7 @@ def test_a_problem_comes_back_from_its_values():
         again = problem_from_dict(problem_to_dict(problem))
         assert (type(again), again.name, again.digest) == (type(problem), problem.name, problem.digest)
     assert "kind" not in problem_to_dict(rankone.needle(3, 4)), "as stored studies have it"
-    with pytest.raises(InputError, match=r"known here - got unheard-of - import the module that defines it"):
+    with pytest.raises(InputError, match=r"known here, but got unheard-of. Import the module that defines it"):
         problem_from_dict({"kind": "unheard-of"})
 
 
@@ -115,7 +117,7 @@ def test_a_sweep_takes_them(tmp_path):
     assert "problem_from_dict" in report(tmp_path, tmp_path / "report.html").read_text()
 
 
-SAYS = "expected a policy that plays {}, as .* asks for - got {}, which plays {} - choose another policy"
+SAYS = "Expected a policy that plays {}, as .* asks for, but got {}, which plays {}. Choose another policy"
 
 
 @pytest.mark.parametrize(
@@ -169,7 +171,7 @@ def test_a_policy_that_looks_at_the_context_is_refused_where_there_is_none(tmp_p
         ),
     }
     for whose, meet in meetings.items():
-        said = f"expected a context from {whose} - got none, and test-segments looks at it - "
+        said = f"Expected a context from {whose}, but got none, and test-segments looks at it. "
         with pytest.raises(InputError, match=said):
             meet()
     assert rankone.as_policy("test-segments").agent(2, 2, n_context=1).ask([1.0]).tag == 1
@@ -183,7 +185,7 @@ def test_what_needs_rows_and_columns_says_so():
     ):
         with pytest.raises(
             InputError,
-            match=r"expected a (rank-1 problem|problem of factors), .* - got <Cascade test-cascade: 5 x 3> - try",
+            match=r"Expected a (rank-1 problem|problem of factors), .*, but got <Cascade test-cascade: 5 x 3>. Try",
         ):
             ask()
 
@@ -196,7 +198,7 @@ def test_an_arena_of_all_policies_leaves_other_kinds_out():
 
 def test_a_policy_that_plays_something_unheard_of_is_refused():
     with pytest.raises(
-        InputError, match=r"expected Dancer.decision_kind as one of pair, combination, list - got tango"
+        InputError, match=r"Expected Dancer.decision_kind as one of pair, combination, list, but got tango"
     ):
 
         class Dancer(rankone.Policy):
@@ -208,7 +210,7 @@ def test_an_unfinished_problem_says_what_is_missing():
         name = "empty"
 
     for ask in (lambda: Empty().shape, Empty().start, Empty().to_dict):
-        with pytest.raises(InputError, match=r"expected .* of Empty - got none - define it"):
+        with pytest.raises(InputError, match=r"Expected .* of Empty, but got none. Define it"):
             ask()
 
 

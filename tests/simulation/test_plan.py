@@ -28,29 +28,29 @@ def span(found: object, way: str) -> Span:
 
 def played(there: Product | RankOne) -> tuple[np.ndarray, np.ndarray]:
     """Visitors until the verdict and clicks lost of 40 experiments that decide, rehearsed as they are."""
-    found = simulate_experiment(there, goal="decide", visitors=60_000, after="stop", runs=40, seed=100)
+    found = simulate_experiment(there, aim="decide", visitors=60_000, after="stop", runs=40, seed=100)
     return np.array([each.verdict or 60_000 for each in found], float), np.array([each.lost for each in found])
 
 
 def test_a_plan_that_was_rehearsed_elsewhere_is_right_where_it_is_meant() -> None:
     """Rare clicks are rehearsed as frequent ones; here they are rehearsed as they are."""
-    planned = plan(rows=2, cols=3, rate=0.05, lift=0.6, goal="decide").spans[0]
+    planned = plan(rows=2, cols=3, rate=0.05, lift=0.6, aim="decide").spans[0]
     side = math.sqrt(0.08)
     verdicts, losses = played(RankOne([side, side / 1.6], [side, side / 1.6, side / 1.6]))
     noise = verdicts.std() * math.sqrt(1.57 * 2 / 40)  # of the difference of two medians
-    assert abs(np.median(verdicts) - planned.median) < 3.0 * noise + 0.05 * planned.median  # 5 % for rounding
+    assert abs(np.median(verdicts) - planned.median) < 3.0 * noise + 0.05 * planned.median  # 5% for rounding
     assert abs(losses.mean() - planned.lost) < 3.0 * losses.std() * math.sqrt(2 / 40) + 0.05 * planned.lost
 
 
 def test_rare_clicks_take_as_many_clicks_as_frequent_ones() -> None:
-    """Evidence is made of clicks alone below 25 %: visitors are in proportion to 1 / rate, T* is not."""
-    rare, frequent = (plan(2, 2, rate, 0.2, goal="decide").spans[0] for rate in (0.01, 0.16))
+    """Evidence is made of clicks alone below 25%: visitors are in proportion to 1 / rate, T* is not."""
+    rare, frequent = (plan(2, 2, rate, 0.2, aim="decide").spans[0] for rate in (0.01, 0.16))
     assert rare.median * 0.01 == pytest.approx(frequent.median * 0.16, rel=0.08)  # two figures each
 
 
 def test_a_plan_of_three_factors_is_right_too() -> None:
     wishes = {"headline": 2, "image": ["a", "b", "c"], "button": 2}
-    found = plan(factors=wishes, rate=0.05, lift=0.6, goal="decide")
+    found = plan(factors=wishes, rate=0.05, lift=0.6, aim="decide")
     planned, classic = found.spans
     side = 0.08 ** (1 / 3)
     levels = [side, side / 1.6, side / 1.6]
@@ -69,13 +69,13 @@ def test_a_plan_of_three_factors_is_right_too() -> None:
 
 
 def test_two_factors_are_rows_and_columns() -> None:
-    named, pair = plan(factors={"a": 2, "b": 2}, rate=0.2, lift=0.5, goal="decide"), plan(2, 2, 0.2, 0.5, goal="decide")
+    named, pair = plan(factors={"a": 2, "b": 2}, rate=0.2, lift=0.5, aim="decide"), plan(2, 2, 0.2, 0.5, aim="decide")
     assert (named.spans, named.meaning) == (pair.spans, pair.meaning)
 
 
 def test_smaller_lifts_take_longer_and_a_margin_helps() -> None:
     sure, hard, close = (
-        plan(rows=2, cols=2, rate=0.2, lift=lift, margin=margin, goal="decide").spans[0]
+        plan(rows=2, cols=2, rate=0.2, lift=lift, margin=margin, aim="decide").spans[0]
         for lift, margin in ((0.5, 0.0), (0.1, 0.0), (0.1, 0.2))
     )
     assert 10.0 * sure.median < hard.median
@@ -83,13 +83,13 @@ def test_smaller_lifts_take_longer_and_a_margin_helps() -> None:
 
 
 def test_what_cannot_be_is_answered_by_what_can() -> None:
-    (advice,) = plan(rows=4, cols=5, rate=0.03, lift=0.01, visitors_a_day=5_000, goal="decide").advice
+    (advice,) = plan(rows=4, cols=5, rate=0.03, lift=0.01, visitors_a_day=5_000, aim="decide").advice
     assert advice.startswith("Without a margin, a lift below 3% is hardly found.")
     assert "a lift of" in advice
     assert "(margin=" in advice
-    (advice,) = plan(rows=2, cols=2, rate=0.001, lift=0.05, visitors_a_day=1, goal="decide").advice
-    assert advice.endswith("use the goal 'earn', which needs none.")
-    assert plan(rows=2, cols=2, rate=0.2, lift=0.5, visitors_a_day=1_000, goal="decide").advice == ()
+    (advice,) = plan(rows=2, cols=2, rate=0.001, lift=0.05, visitors_a_day=1, aim="decide").advice
+    assert advice.endswith("use the aim 'earn', which needs none.")
+    assert plan(rows=2, cols=2, rate=0.2, lift=0.5, visitors_a_day=1_000, aim="decide").advice == ()
 
 
 def test_an_equal_split_has_the_power_it_says() -> None:
@@ -123,8 +123,8 @@ def test_an_equal_split_has_the_margin_too() -> None:
         z = (spared * best - other) / np.sqrt((spared**2 * own * (1 - own) + theirs * (1 - theirs)) / (2 * each))
         named &= z > 2.2414  # two-sided at 0.05 / 2
     assert named.mean() == pytest.approx(0.5, abs=3 * math.sqrt(0.25 / runs) + 0.01)
-    found = plan(rows=2, cols=2, rate=0.2, lift=0.5, goal="decide", margin=0.1)
-    assert found.spans[-1].median < plan(rows=2, cols=2, rate=0.2, lift=0.5, goal="decide").spans[-1].median
+    found = plan(rows=2, cols=2, rate=0.2, lift=0.5, aim="decide", margin=0.1)
+    assert found.spans[-1].median < plan(rows=2, cols=2, rate=0.2, lift=0.5, aim="decide").spans[-1].median
     assert "Equal split: judged once (margin 10%)," in found.details
 
 
@@ -137,7 +137,7 @@ def test_an_equal_split_is_no_straw_man() -> None:
 
 
 def test_a_plan_shows_itself() -> None:
-    found = plan(rows=2, cols=2, rate=0.2, lift=0.5, visitors_a_day=1_000, goal="both")
+    found = plan(rows=2, cols=2, rate=0.2, lift=0.5, visitors_a_day=1_000, aim="both")
     assert re.fullmatch(r"About [\d,]+ visitors \(.*\) for a winner; nine in ten finish by .*\.", found.headline)
     assert len(found.headline.split()) <= 25
     assert found.brief.splitlines() == [found.headline, found.assumes]
@@ -145,12 +145,12 @@ def test_a_plan_shows_itself() -> None:
     assert "equal split" in repr(found)
     assert found.to_dict()["spans"][0]["way"] == "both"
     assert found.chart().altair.to_dict()["hconcat"]
-    assert list(found.to_pandas()["goal"]) == ["both", "equal split"]
+    assert list(found.to_pandas()["aim"]) == ["both", "equal split"]
     assert (count_text(0.0), count_text(99_960.0), days_text(1.0)) == ("0.0", "100,000", "about a day")
 
 
 def test_figures_have_the_digits_that_some_dozens_of_rehearsals_can_tell() -> None:
-    found = plan(rows=2, cols=2, rate=0.2, lift=0.5, visitors_a_day=1_000, goal="decide")
+    found = plan(rows=2, cols=2, rate=0.2, lift=0.5, visitors_a_day=1_000, aim="decide")
     for each in found.to_dict()["spans"]:
         for name in ("median", "late", "lost"):
             assert each[name] == float(f"{each[name]:.2g}"), name
@@ -158,7 +158,7 @@ def test_figures_have_the_digits_that_some_dozens_of_rehearsals_can_tell() -> No
 
 def test_progress_begins_before_the_first_rehearsal_and_reaches_the_end() -> None:
     calls: list[tuple[int, int]] = []
-    plan(rows=2, cols=2, rate=0.2, lift=0.5, goal="decide", progress=lambda done, total: calls.append((done, total)))
+    plan(rows=2, cols=2, rate=0.2, lift=0.5, aim="decide", progress=lambda done, total: calls.append((done, total)))
     done, totals = zip(*calls, strict=True)
     assert (done[0], done[-1], set(totals)) == (0, totals[0], {totals[0]})
     assert list(done) == sorted(done)
@@ -166,7 +166,7 @@ def test_progress_begins_before_the_first_rehearsal_and_reaches_the_end() -> Non
 
 
 def test_the_command_shows_progress_beside_its_answer() -> None:
-    words = ["plan", "--rows", "2", "--cols", "2", "--rate", "0.2", "--lift", "0.5", "--goal", "decide", "--json"]
+    words = ["plan", "--rows", "2", "--cols", "2", "--rate", "0.2", "--lift", "0.5", "--aim", "decide", "--json"]
     done = CliRunner().invoke(build_app(), words, catch_exceptions=False)
     assert [each["way"] for each in json.loads(done.stdout)["spans"]] == ["decide", "equal split"]
     assert "rehearsals" in done.stderr
@@ -189,7 +189,7 @@ def test_the_command_names_its_options(words: list[str], do: str) -> None:
 @pytest.mark.parametrize(
     ("wish", "said"),
     [
-        ({"rate": 0.6, "lift": 0.9}, "of at most 1 - got 0.6 \\* \\(1 \\+ 0.9\\) = 1.14"),
+        ({"rate": 0.6, "lift": 0.9}, "of at most 1, but got 0.6 \\* \\(1 \\+ 0.9\\) = 1.14"),
         ({"rate": 0.0}, "rate from 1e-09 to 1"),
         ({"rate": float("nan")}, "rate from 1e-09 to 1"),
         ({"lift": -0.1}, "lift from 1e-06 to 1"),
@@ -197,8 +197,8 @@ def test_the_command_names_its_options(words: list[str], do: str) -> None:
         ({"rows": 1, "cols": 1}, "at least two pairs"),
         ({"rows": 2.5}, "rows as a whole number"),
         ({"rows": 300}, "at most 256 rows and columns together"),
-        ({"rows": None}, "rows and cols, or factors - got cols only"),
-        ({"factors": {"a": 2}}, "rows and cols, or factors - got both"),
+        ({"rows": None}, "rows and cols, or factors, but got cols only"),
+        ({"factors": {"a": 2}}, "rows and cols, or factors, but got both"),
         (OF_FACTORS | {"factors": {}}, "factors by name, each with the number of its levels"),
         (OF_FACTORS | {"factors": {"a": 0}}, "levels of 'a' as a whole number of at least 1"),
         (OF_FACTORS | {"factors": {"a": 1, "b": 1, "c": 1}}, "at least two combinations"),
@@ -206,7 +206,7 @@ def test_the_command_names_its_options(words: list[str], do: str) -> None:
         (OF_FACTORS | {"factors": {f"f{place}": 2 for place in range(21)}}, "from 1 to 20 factors"),
         ({"rate": None}, "rate from 1e-09 to 1"),
         ({"visitors_a_day": 0}, "visitors_a_day from 0.001"),
-        ({"goal": "win"}, "goal as one of earn, both, decide"),
+        ({"aim": "win"}, "aim as one of earn, both, decide"),
         ({"margin": 2}, "margin from 0 to 1"),
         ({"error": 0.7}, "error from 1e-06 to 0.5"),
     ],

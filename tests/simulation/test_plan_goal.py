@@ -10,7 +10,7 @@ from tests.oracles.amounts import evidence_of
 
 
 def test_revenue_takes_as_long_as_it_does_in_a_benchmark():
-    """The benchmark draws each visitor; 40 of its runs, whose median is off by 25 % at most."""
+    """The benchmark draws each visitor; 40 of its runs, whose median is off by 25% at most."""
     found = rankone.plan_goal(
         factors={"price": 2}, rate=0.02, lift=0.3, average=np.exp(0.32), spread=np.sqrt(np.exp(0.64) - 1), cap=10.0
     )

@@ -48,12 +48,12 @@ def test_whatever_takes_long_takes_progress(tmp_path, capsys: pytest.CaptureFixt
 
 
 def test_a_stop_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(InputError, match="expected on_stop as one of return, raise - got never"):
+    with pytest.raises(InputError, match="Expected on_stop as one of return, raise, but got never"):
         rankone.simulate("needle:2x2", "uniform", 10, on_stop="never")  # type: ignore[arg-type]
 
 
 def test_progress_that_is_no_function_is_refused() -> None:
-    with pytest.raises(InputError, match="expected progress as True or a function"):
+    with pytest.raises(InputError, match="Expected progress as True or a function"):
         rankone.simulate("needle:2x2", "uniform", 100, progress="yes")  # type: ignore[arg-type]
 
 
@@ -65,7 +65,7 @@ def test_a_horizon_may_be_written_as_a_float() -> None:
     assert rankone.hardness("needle:2x2", 1e4).horizon == 10_000  # type: ignore[arg-type]
     assert rankone.explain("uts", horizon=5e1).horizon == 50  # type: ignore[arg-type]
     for wrong in (1.5, float("inf"), float("nan")):
-        with pytest.raises(InputError, match="expected horizon as a whole number"):
+        with pytest.raises(InputError, match="Expected horizon as a whole number"):
             rankone.simulate("needle:2x2", "uniform", wrong)  # type: ignore[arg-type]
 
 

@@ -55,7 +55,7 @@ def test_where_the_best_changes_nothing_is_said_of_bounds_that_need_it_to_stay()
 
 
 def test_bad_horizon():
-    with pytest.raises(InputError, match="expected horizon as a whole number"):
+    with pytest.raises(InputError, match="Expected horizon as a whole number"):
         rankone.recommend(horizon=0)
 
 
@@ -144,7 +144,7 @@ def test_what_it_recommends_for_lists_is_what_was_measured():
 
 
 def test_bad_feedback_model():
-    with pytest.raises(InputError, match="feedback_model as one of cascade, dcm, pbm, unknown - got cascad - "):
+    with pytest.raises(InputError, match=r"feedback_model as one of cascade, dcm, pbm, unknown, but got cascad. "):
         rankone.recommend(feedback_model="cascad")
 
 

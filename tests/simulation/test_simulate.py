@@ -124,9 +124,9 @@ def test_a_torn_last_line_is_mended(tmp_path):
 
 def test_another_study_in_the_directory_is_refused(tmp_path):
     study(out=tmp_path)
-    with pytest.raises(InputError, match="expected a study with seed 9"):
+    with pytest.raises(InputError, match="Expected a study with seed 9"):
         study(out=tmp_path, seed=9)
-    with pytest.raises(InputError, match="choose another directory"):
+    with pytest.raises(InputError, match="Choose another directory"):
         study(out=tmp_path, horizon=1_000)
 
 
@@ -192,10 +192,10 @@ def test_damage_is_named(tmp_path):
     study(out=tmp_path)
     lines = (tmp_path / "runs.jsonl").read_text().splitlines()
     (tmp_path / "runs.jsonl").write_text("\n".join([lines[0][:-9], *lines[1:]]) + "\n")
-    with pytest.raises(InputError, match=r"expected JSON in .*line 1"):
+    with pytest.raises(InputError, match=r"Expected JSON in .*line 1"):
         study(out=tmp_path)
     (tmp_path / "study.json").write_text("{")
-    with pytest.raises(InputError, match=r"expected JSON in .*study\.json"):
+    with pytest.raises(InputError, match=r"Expected JSON in .*study\.json"):
         study(out=tmp_path)
 
 
@@ -253,17 +253,17 @@ def test_only_runs_are_timed_not_compilation(monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"horizon": -1}, "expected horizon as a whole number of at least 1 and at most .* - got -1"),
-        ({"horizon": 2.5}, "expected horizon as a whole number"),
-        ({"runs": 0}, "expected runs as a whole number"),
-        ({"workers": 0}, "expected workers as a whole number"),
-        ({"seed": -3}, "expected seed as a whole number"),
+        ({"horizon": -1}, "Expected horizon as a whole number of at least 1 and at most .*, but got -1"),
+        ({"horizon": 2.5}, "Expected horizon as a whole number"),
+        ({"runs": 0}, "Expected runs as a whole number"),
+        ({"workers": 0}, "Expected workers as a whole number"),
+        ({"seed": -3}, "Expected seed as a whole number"),
         ({"checkpoints": "never"}, "'log' or a list of steps"),
-        ({"checkpoints": [5, 4, 2_000]}, "expected increasing whole checkpoints"),
-        ({"checkpoints": [5]}, "end them at the horizon"),
-        ({"checkpoints": ["a", 2_000]}, "expected increasing whole checkpoints"),
-        ({"checkpoints": [[5], [6, 2_000]]}, "expected increasing whole checkpoints"),
-        ({"checkpoints": [1.5, 1.7, 2_000]}, "expected increasing whole checkpoints"),
+        ({"checkpoints": [5, 4, 2_000]}, "Expected increasing whole checkpoints"),
+        ({"checkpoints": [5]}, "End them at the horizon"),
+        ({"checkpoints": ["a", 2_000]}, "Expected increasing whole checkpoints"),
+        ({"checkpoints": [[5], [6, 2_000]]}, "Expected increasing whole checkpoints"),
+        ({"checkpoints": [1.5, 1.7, 2_000]}, "Expected increasing whole checkpoints"),
         ({"horizon": 10**20}, "at most"),
     ],
 )
@@ -273,17 +273,17 @@ def test_bad_input(settings, message):
 
 
 def test_bad_problems_and_policies():
-    with pytest.raises(InputError, match="expected problems or their names - got none"):
+    with pytest.raises(InputError, match="Expected problems or their names, but got none"):
         rankone.simulate([], "ucb1", horizon=10)
-    with pytest.raises(InputError, match="expected policies or their names - got none"):
+    with pytest.raises(InputError, match="Expected policies or their names, but got none"):
         rankone.simulate(PROBLEM, [], horizon=10)
     with pytest.raises(InputError, match="distinct policies"):
         rankone.simulate(PROBLEM, ["ucb1", rankone.UCB1()], horizon=10)
-    with pytest.raises(InputError, match="expected problems or their names - got 5"):
+    with pytest.raises(InputError, match="Expected problems or their names, but got 5"):
         rankone.simulate(5, "ucb1", horizon=10)
-    with pytest.raises(InputError, match="expected policies or their names - got 5"):
+    with pytest.raises(InputError, match="Expected policies or their names, but got 5"):
         rankone.simulate(PROBLEM, 5, horizon=10)
-    with pytest.raises(InputError, match="expected c of at least 0"):
+    with pytest.raises(InputError, match="Expected c of at least 0"):
         rankone.simulate(PROBLEM, rankone.Rank1ElimKL(c="x"), horizon=10)
     with pytest.raises(InputError, match="distinct names of problems"):
         rankone.simulate([PROBLEM, PROBLEM], "ucb1", horizon=10)
@@ -293,7 +293,9 @@ def test_a_part_of_a_study():
     whole = study()
     assert whole.only(["ucb1"]).table.equals(whole.table.filter(pl.col("policy") == "ucb1"))
     for wrong in (["uts"], "ucb1"):
-        with pytest.raises(InputError, match="expected policies of the study as one of ucb1, rank1elim-kl:c=0 - got u"):
+        with pytest.raises(
+            InputError, match="Expected policies of the study as one of ucb1, rank1elim-kl:c=0, but got u"
+        ):
             whole.only(wrong)
 
 

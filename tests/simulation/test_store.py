@@ -33,7 +33,7 @@ def study(**settings):
 def test_a_full_disk_loses_no_finished_run(tmp_path):
     done = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True, text=True, check=True)
     assert done.stdout.startswith(
-        f"expected to write under {tmp_path} - got File too large - make room, then start again"
+        f"Expected to write under {tmp_path}, but got File too large. Make room, then start again"
     )
     kept = (tmp_path / "runs.jsonl").read_bytes()
     assert len(kept) == 15_000, "the disk took a part of a line"
@@ -50,7 +50,7 @@ def test_lines_that_are_no_runs_are_refused_by_their_number(tmp_path):
     entry = json.loads(second)
     for wrong in ({key: value for key, value in entry.items() if key != "digest"}, entry | {"colour": "blue"}):
         runs.write_text(f"{first}\n{json.dumps(wrong)}\n")
-        with pytest.raises(InputError, match=r"line 2 - got another entry .* delete this one"):
+        with pytest.raises(InputError, match=r"line 2, but got another entry .* delete this one"):
             study(runs=2, out=tmp_path)
 
 
@@ -58,7 +58,7 @@ def test_a_directory_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file", tmp_path / "file" / "study"):
         with pytest.raises(
-            InputError, match=f"expected a directory {out} - got a file there, or above it - name another"
+            InputError, match=f"Expected a directory {out}, but got a file there, or above it. Name another"
         ):
             study(out=out)
 
@@ -82,7 +82,7 @@ def test_pictures_and_tables_on_a_full_disk(play, tmp_path):
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (10, old[1]))
-        with pytest.raises(StorageError, match="expected to write under"):
+        with pytest.raises(StorageError, match="Expected to write under"):
             result.save(tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
@@ -91,14 +91,14 @@ def test_pictures_and_tables_on_a_full_disk(play, tmp_path):
 
 def test_a_directory_of_another_study_is_refused(tmp_path):
     first = study(runs=1, out=tmp_path)
-    with pytest.raises(InputError, match=r"expected a study with horizon 3,000 in .* - got one with horizon 2,000"):
+    with pytest.raises(InputError, match=r"Expected a study with horizon 3,000 in .*, but got one with horizon 2,000"):
         study(runs=1, horizon=3_000, out=tmp_path)
-    with pytest.raises(InputError, match=r"expected a study of needle:2x2 in .* - got one of needle:3x4"):
+    with pytest.raises(InputError, match=r"Expected a study of needle:2x2 in .*, but got one of needle:3x4"):
         rankone.simulate("needle:2x2", "rank1elim", horizon=2_000, runs=1, seed=3, workers=1, out=tmp_path)
     assert rankone.Study.load(tmp_path).table.equals(first.table)
 
 
 def test_a_directory_of_tables_is_no_study(tmp_path):
     rankone.simulate("needle:2x2", "uniform", horizon=10, runs=1, workers=1).save(tmp_path)
-    with pytest.raises(InputError, match=r"no study\.json there - name the directory that was given as out="):
+    with pytest.raises(InputError, match=r"no study\.json there. Name the directory that was given as out="):
         rankone.Study.load(tmp_path)

@@ -60,7 +60,7 @@ def test_problems_and_policies_may_be_objects_and_files(tmp_path):
         assert result.table.drop("seconds").equals(texts.table.drop("seconds"))
         result.save(tmp_path / "out")
         assert rankone.Sweep.load(tmp_path / "out").settings == result.settings
-    with pytest.raises(InputError, match="expected a policy or its name - got 3"):
+    with pytest.raises(InputError, match="Expected a policy or its name, but got 3"):
         rankone.sweep("needle:2x3", 3, "{n}", **common)
 
 
@@ -119,7 +119,7 @@ def test_x_is_checked_before_anything_is_played():
     def play(*_):
         raise AssertionError("played")
 
-    with pytest.raises(InputError, match="expected x as one of k, "):
+    with pytest.raises(InputError, match="Expected x as one of k, "):
         small(x="size", progress=play)
     chosen = rankone.sweep("needle:3x3", "{p}", grid={"p": ["uts", "ucb1"]}, **COMMON)
     assert chosen.x == "horizon", "names are no numbers"
@@ -207,14 +207,14 @@ def test_the_command(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("runs = ", "in TOML or YAML - got an error"),
+        ("runs = ", "in TOML or YAML, but got an error"),
         ('policies = "uts"', "expected 'problems' in sweep 'bad'"),
-        ('grids = 3\nproblems = "a"', "expected setting of sweep 'bad' in .* - got grids - did you mean grid"),
-        (SWEEPS.replace('"batch"', '"sizes"'), "expected x as one of size, "),
-        (SWEEPS + 'exponent = "one"', "expected exponent of sweep 'wait' from -100 to 100 - got one"),
-        (SWEEPS + "exponent = nan", "expected exponent of sweep 'wait' from -100 to 100 - got nan"),
-        (SWEEPS + f"exponent = 1{'0' * 400}", "expected exponent of sweep 'wait' from -100 to 100 - got 1000"),
-        ("sweep = 3", r"expected sweeps as tables \[sweep.NAME\]"),
+        ('grids = 3\nproblems = "a"', "Expected setting of sweep 'bad' in .*, but got grids. Did you mean grid"),
+        (SWEEPS.replace('"batch"', '"sizes"'), "Expected x as one of size, "),
+        (SWEEPS + 'exponent = "one"', "Expected exponent of sweep 'wait' from -100 to 100, but got one"),
+        (SWEEPS + "exponent = nan", "Expected exponent of sweep 'wait' from -100 to 100, but got nan"),
+        (SWEEPS + f"exponent = 1{'0' * 400}", "Expected exponent of sweep 'wait' from -100 to 100, but got 1000"),
+        ("sweep = 3", r"Expected sweeps as tables \[sweep.NAME\]"),
         ('problems = "a"\npolicies = "b"\nhorizon = 3\ngrid = 4', "a grid of names with values in sweep 'bad'"),
     ],
 )
@@ -226,7 +226,7 @@ def test_bad_files(tmp_path, text, message):
 
 
 def test_a_file_that_is_not_there():
-    with pytest.raises(InputError, match=r"one of the shipped sweeps delays, scaling - got no file nowhere\.toml"):
+    with pytest.raises(InputError, match=r"one of the shipped sweeps delays, scaling, but got no file nowhere\.toml"):
         read_sweeps("nowhere.toml")
 
 
@@ -245,14 +245,14 @@ def test_without_yaml_the_extra_is_named(tmp_path, monkeypatch):
         ({"grid": ["k"]}, "a grid of at least one name"),
         ({"grid": {"k": 3}}, "a list of values for 'k'"),
         ({"grid": {"k": []}}, "a list of values for 'k'"),
-        ({"grid": {"k": [2], "j": [3]}}, r"expected '\{j\}' in a problem, policy, horizon or feedback - got none"),
-        ({"horizon": "{n}"}, r"expected values for '\{n\}' - got none in the grid"),
-        ({"horizon": "{n"}, "close every brace"),
-        ({"horizon": "{k:d}"}, "write nothing but the name between the braces"),
-        ({"horizon": None}, "expected horizon as a whole number"),
-        ({"horizon": 2.5}, "expected horizon as a whole number"),
-        ({"feedback": 3}, "expected feedback as a text - got 3"),
-        ({"x": "size"}, "expected x as one of k, "),
+        ({"grid": {"k": [2], "j": [3]}}, r"Expected '\{j\}' in a problem, policy, horizon or feedback, but got none"),
+        ({"horizon": "{n}"}, r"Expected values for '\{n\}', but got none in the grid"),
+        ({"horizon": "{n"}, "Close every brace"),
+        ({"horizon": "{k:d}"}, "Write nothing but the name between the braces"),
+        ({"horizon": None}, "Expected horizon as a whole number"),
+        ({"horizon": 2.5}, "Expected horizon as a whole number"),
+        ({"feedback": 3}, "Expected feedback as a text, but got 3"),
+        ({"x": "size"}, "Expected x as one of k, "),
         ({"feedback": "later"}, "as feedback"),
     ],
 )

@@ -69,12 +69,12 @@ def test_a_chart_of_the_factors(tmp_path):
     names = {row["level"] for rows in pairs["datasets"].values() for row in rows}
     assert {"3 others, at best", "A2"} <= names, "columns that were shown least are drawn as one"
     for call, said in (
-        (lambda: study.chart("factors", problem="needle"), "expected problem as one of page, needle:2x9x2"),
-        (lambda: study.chart("levels"), "expected of as one of regret, factors - got levels"),
+        (lambda: study.chart("factors", problem="needle"), "Expected problem as one of page, needle:2x9x2"),
+        (lambda: study.chart("levels"), "Expected of as one of regret, factors, but got levels"),
     ):
         with pytest.raises(InputError, match=said):
             call()
-    with pytest.raises(InputError, match=r"expected a problem of factors - got .* - choose a Product or a RankOne"):
+    with pytest.raises(InputError, match=r"Expected a problem of factors, but got .*. Choose a Product or a RankOne"):
         level_ratios(rankone.as_problem("cascade:5x2"))
 
 

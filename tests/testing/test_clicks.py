@@ -9,7 +9,8 @@ from rankone.clicks import FORMATS, MODELS
 from rankone.clicks.formats.table import Table
 from rankone.clicks.models.base import ClickModel, per_item, smoothed_share
 from rankone.errors import ConformanceError
-from rankone.testing import ClickModelSuite, FormatSuite
+from tests.suites.click_models import ClickModelSuite
+from tests.suites.formats import FormatSuite
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +25,7 @@ def failure(suite, test=None, **tested):
     made = suite()
     for attribute, value in tested.items():
         setattr(made, attribute, value)
-    with pytest.raises(ConformanceError, match=r"(?s)^expected .* - got .* - ") as found:
+    with pytest.raises(ConformanceError, match=r"(?s)^Expected .*, but got .*. ") as found:
         suite.check(**tested) if test is None else getattr(made, test)()
     return str(found.value)
 
@@ -55,7 +56,7 @@ def test_a_format_that_is_right_passes():
 
 def test_an_example_that_is_not_recognised():
     shop = make_format(recognises=classmethod(lambda cls, head: False))
-    assert "its example to be recognised as test-shop - got table - let `recognises`" in failure(
+    assert "its example to be recognised as test-shop, but got table. Let `recognises`" in failure(
         FormatSuite, format=shop
     )
 
@@ -63,12 +64,12 @@ def test_an_example_that_is_not_recognised():
 def test_an_example_that_is_not_read():
     shop = make_format(example=b"search,item,position,clicked\nred,a,one,0\nred,b,2,1\n")
     said = failure(FormatSuite, format=shop)
-    assert "the example of test-shop to be read - got expected at most 1% rows" in said
+    assert "the example of test-shop to be read, but got Expected at most 1% rows" in said
 
 
 def test_an_example_without_clicks():
     shop = make_format(example=b"search,item,position,clicked\nred,a,1,0\nred,b,2,0\n")
-    assert "an example with clicks, and with more impressions - got 0 and 2" in failure(FormatSuite, format=shop)
+    assert "an example with clicks, and with more impressions, but got 0 and 2" in failure(FormatSuite, format=shop)
 
 
 def test_rows_that_are_dropped_in_silence():
@@ -80,7 +81,7 @@ def test_rows_that_are_dropped_in_silence():
             collector.bad = set_aside
 
     said = failure(FormatSuite, "test_bad_rows_are_set_aside_with_line_and_reason", format=make_format(read=read))
-    assert "4 rows read beside the row b'?\\n' - got 5 - read every row, or hand it to `collector.bad`" in said
+    assert "4 rows read beside the row b'?\\n', but got 5. Read every row, or hand it to `collector.bad`" in said
 
 
 def test_a_format_that_takes_everything():
@@ -126,18 +127,21 @@ def one_for_all(self, cells, progress):
 @pytest.mark.parametrize(
     ("members", "said"),
     [
-        ({"title": ""}, "a text Rate.title - got none - say what it is"),
-        ({"learn": above_one}, "attraction between 0 and 1 - got array(["),
-        ({"learn": one_for_all}, "an attraction for each of 24 items - got 1 - set self.item_attraction_ in learn()"),
+        ({"title": ""}, "a text Rate.title, but got none. Say what it is"),
+        ({"learn": above_one}, "attraction between 0 and 1, but got array(["),
+        ({"learn": one_for_all}, "an attraction for each of 24 items, but got 1. Set self.item_attraction_ in learn()"),
         (
             {"fit": lambda self, counts: ClickModel.fit(self, counts) and None},
-            "fit() to return the model itself - got None",
+            "fit() to return the model itself, but got None",
         ),
         (
             {"chances": lambda self, lists, found: (0 * found + 0.01, 0 * found + 0.01)},
             "a perplexity between 1 and 2.5",
         ),
-        ({"chances": lambda self, lists, found: (found, 0.5 * found)}, "as P(click | clicks above) says - got array(["),
+        (
+            {"chances": lambda self, lists, found: (found, 0.5 * found)},
+            "as P(click | clicks above) says, but got array([",
+        ),
         ({"problem": lambda self, query: None}, "a rank-1 problem to be refused with InputError"),
     ],
 )
@@ -153,4 +157,4 @@ def test_chances_that_do_not_add_up():
     said = failure(
         ClickModelSuite, "test_chances_of_all_click_patterns_add_up", model=make_model(chances=above_the_click)
     )
-    assert "chances of all click patterns that add up to 1 - got " in said
+    assert "chances of all click patterns that add up to 1, but got " in said

@@ -68,7 +68,7 @@ def failure(policy, test=None, error=ConformanceError):
     """What the suite, or one test of it, says about a policy."""
     suite = PolicySuite()
     suite.policy = policy
-    with pytest.raises(error, match=r"^expected .* - got .* - ") as found:
+    with pytest.raises(error, match=r"^Expected .*, but got .*. ") as found:
         suite.check(policy=policy) if test is None else getattr(suite, test)()
     return str(found.value)
 
@@ -83,12 +83,12 @@ def test_choices_out_of_range():
         return 0
 
     said = failure(make("outside", deciding=outside)[0]())
-    assert "a level of each factor, from 0 on and below 1, 1 - got (0, 1) - see what `decide` fills in" in said
+    assert "a level of each factor, from 0 on and below 1, 1, but got (0, 1). See what `decide` fills in" in said
 
 
 def test_no_learning():
     said = failure(make("deaf", learning=None)[0](), error=InputError)
-    assert "'learn' for the state DeafState - got none - register one" in said
+    assert "'learn' for the state DeafState, but got none. Register one" in said
 
 
 def test_learning_nothing():
@@ -96,7 +96,7 @@ def test_learning_nothing():
         state.pulls[shown[0], shown[1]] += 1
 
     said = failure(make("stubborn", learning=nothing)[0](), "test_finds_what_is_clicked")
-    assert "the pair (1, 2), which alone is clicked, in most decisions - got " in said
+    assert "the pair (1, 2), which alone is clicked, in most decisions, but got " in said
 
 
 def test_outcomes_that_are_filed_under_the_last_decision():
@@ -106,13 +106,13 @@ def test_outcomes_that_are_filed_under_the_last_decision():
 
     policy = make("hasty", learning=to_the_last)[0]()
     said = failure(policy, "test_an_outcome_is_filed_under_its_own_decision")
-    assert "let `learn` go by what was shown and its tag, not by the last decision" in said
+    assert "Let `learn` go by what was shown and its tag, not by the last decision" in said
 
 
 def test_nothing_to_start_afresh_with():
     policy = make("forgetful", relearning=None)[0]()
     said = failure(policy, "test_starts_afresh_on_what_is_known", error=InputError)
-    assert "a kernel 'relearn' for the state ForgetfulState - got none" in said
+    assert "a kernel 'relearn' for the state ForgetfulState, but got none" in said
 
 
 def test_a_context_that_the_policy_does_not_say_it_looks_at():
@@ -121,7 +121,7 @@ def test_a_context_that_the_policy_does_not_say_it_looks_at():
         return 0
 
     said = failure(make("curious", deciding=curious)[0](), "test_says_whether_it_looks_at_the_context")
-    assert "write uses_context = True" in said
+    assert "Write uses_context = True" in said
 
 
 def test_waiting_for_an_outcome_that_never_comes():
@@ -138,7 +138,7 @@ def test_waiting_for_an_outcome_that_never_comes():
 
     policy = make("patient", deciding=patient, learning=tick)[0]()
     said = failure(policy, "test_finds_it_when_outcomes_are_late_or_missing")
-    assert "wait for no outcome before the next decision: it may never come" in said
+    assert "Wait for no outcome before the next decision: it may never come" in said
 
 
 def test_randomness_of_its_own():
@@ -149,7 +149,7 @@ def test_randomness_of_its_own():
     policy = make("dicey", deciding=own)[0]()
     assert "the same decisions from a copy of the state" in failure(policy, "test_a_copied_state_goes_on_the_same")
     said = failure(policy, "test_a_journal_is_replayed_bit_for_bit")
-    assert "the same decisions when the journal is replayed - got another one at event" in said
+    assert "the same decisions when the journal is replayed, but got another one at event" in said
 
 
 def test_parameters_that_change():
@@ -162,13 +162,13 @@ def test_parameters_that_change():
 
     kind.start = start
     said = failure(kind(), "test_playing_changes_no_parameter")
-    assert "the parameters {'starts': 0} after playing - got {'starts': 1} - keep what changes in the state" in said
+    assert "the parameters {'starts': 0} after playing, but got {'starts': 1}. Keep what changes in the state" in said
 
 
 def test_settled_too_early():
     kind, state_class = make("premature")
     settled.register(state_class)(lambda state: True)
-    assert "one decision for ever after `settled` - got {(" in failure(kind(), "test_once_settled_it_stays")
+    assert "one decision for ever after `settled`, but got {(" in failure(kind(), "test_once_settled_it_stays")
 
 
 def test_a_state_that_runs_share():
@@ -176,7 +176,7 @@ def test_a_state_that_runs_share():
     pulls = np.zeros((3, 4))
     kind.start = lambda self, n_rows, n_cols: state_class(pulls, np.zeros((n_rows, n_cols)), np.zeros(2, np.int64))
     said = failure(kind(), "test_the_state_is_plain_arrays")
-    assert "pulls at every start(), or one that is read-only - got one that two runs share - make a copy" in said
+    assert "pulls at every start(), or one that is read-only, but got one that two runs share. Make a copy" in said
 
 
 @pytest.mark.parametrize(
@@ -185,20 +185,20 @@ def test_a_state_that_runs_share():
         (
             {"use_when": ""},
             "test_says_what_it_is_and_when_to_use_it",
-            "a text Lacking.use_when - got  - say in a few words",
+            "a text Lacking.use_when, but got nothing. Say in a few words",
         ),
-        ({"__doc__": "A policy"}, "test_says_what_it_is_and_when_to_use_it", "a whole sentence - got A policy - say"),
-        ({"__doc__": None}, "test_says_what_it_is_and_when_to_use_it", "a whole sentence - got Lacking() - say"),
+        ({"__doc__": "A policy"}, "test_says_what_it_is_and_when_to_use_it", "a whole sentence, but got A policy. Say"),
+        ({"__doc__": None}, "test_says_what_it_is_and_when_to_use_it", "a whole sentence, but got Lacking(). Say"),
         ({"start": lambda self, n_rows, n_cols: None}, "test_the_state_is_plain_arrays", "a NamedTuple from start()"),
         (
             {"start": lambda self, n_rows, n_cols: None},
             "test_sizes_that_cannot_be_are_refused",
-            "0 x 3 rows and columns to be refused with InputError - got no error",
+            "0 x 3 rows and columns to be refused with InputError, but got no error",
         ),
         (
             {"__annotations__": {"sides": list}, "sides": ()},
             "test_the_label_leads_back_to_the_policy",
-            "parameters of Lacking(sides=()) that JSON keeps - got {'sides': ()}",
+            "parameters of Lacking(sides=()) that JSON keeps, but got {'sides': ()}",
         ),
     ],
     ids=["use_when", "sentence", "docstring", "state", "sizes", "parameters"],

@@ -50,7 +50,7 @@ def failure(test=None, suite=ProblemSuite, **tested):
     made = suite()
     for attribute, value in tested.items():
         setattr(made, attribute, value)
-    with pytest.raises(ConformanceError, match=r"^expected .* - got .* - ") as found:
+    with pytest.raises(ConformanceError, match=r"^Expected .*, but got .*. ") as found:
         suite.check(**tested) if test is None else getattr(made, test)()
     return str(found.value)
 
@@ -61,14 +61,14 @@ def test_a_problem_that_is_right_passes():
 
 def test_a_loss_below_zero():
     problem, _ = make("generous", losing=lambda world, shown: 0.5 - world.rates[shown[0], shown[1]])
-    assert "no loss below 0 - got -0.3 for (0, 0) - return the expected reward of the best decision minus" in failure(
+    assert "no loss below 0, but got -0.3 for (0, 0). Return the expected reward of the best decision minus" in failure(
         problem=problem
     )
 
 
 def test_a_best_decision_that_loses():
     problem, _ = make("strict", losing=lambda world, shown: 0.9 - world.rates[shown[0], shown[1]])
-    assert "a loss of 0 for the best decision - got 0.1" in failure(problem=problem)
+    assert "a loss of 0 for the best decision, but got 0.1" in failure(problem=problem)
 
 
 def test_visitors_who_click_otherwise():
@@ -77,8 +77,8 @@ def test_visitors_who_click_otherwise():
         return True
 
     said = failure(problem=make("shy", responding=less)[0])
-    assert "clicks, as `loss` says - got" in said
-    assert "let both go by the same probabilities" in said
+    assert "clicks, as `loss` says, but got" in said
+    assert "Let both go by the same probabilities" in said
 
 
 def test_a_world_that_moves_without_saying_so():
@@ -97,7 +97,7 @@ def test_randomness_of_its_own():
         return True
 
     said = failure("test_a_seed_repeats_the_visitors", problem=make("dicey", responding=own)[0])
-    assert "the same clicks from the same seed - got others - draw from rng only" in said
+    assert "the same clicks from the same seed, but got others. Draw from rng only" in said
 
 
 def test_what_is_shown_changes():
@@ -106,7 +106,7 @@ def test_what_is_shown_changes():
         return True
 
     said = failure("test_a_seed_repeats_the_visitors", problem=make("swapping", responding=swapping)[0])
-    assert "what is shown to stay as it is in `respond` - got it changed" in said
+    assert "what is shown to stay as it is in `respond`, but got it changed" in said
 
 
 def test_a_world_that_runs_share():
@@ -114,18 +114,18 @@ def test_a_world_that_runs_share():
     problem, world_class = make("common")
     type(problem).start = lambda self: world_class(rates)
     said = failure("test_the_world_is_plain_arrays", problem=problem)
-    assert "a new array rates at every start(), or one that is read-only - got one that two runs share" in said
+    assert "a new array rates at every start(), or one that is read-only, but got one that two runs share" in said
 
 
 def test_values_that_lead_nowhere():
     said = failure("test_plain_values_lead_back_to_it", problem=make("odd", to_dict=lambda self: {"rates": (1, 2)})[0])
-    assert "plain values of <Odd odd: 2 x 3> - got {'kind': 'odd', 'rates': (1, 2)}" in said
+    assert "plain values of <Odd odd: 2 x 3>, but got {'kind': 'odd', 'rates': (1, 2)}" in said
 
 
 def test_a_policy_of_another_kind():
     suite = ProblemSuite()
     suite.problem = make("listed", decision_kind="list")[0]
-    with pytest.raises(InputError, match="a policy that plays lists, as listed asks for - got uniform"):
+    with pytest.raises(InputError, match="a policy that plays lists, as listed asks for, but got uniform"):
         suite.test_a_policy_plays_in_it()
 
 
@@ -137,7 +137,9 @@ def test_families():
     def said(test):
         return failure(test, FamilySuite, family="test-drawn")
 
-    assert "a sentence about 'test-drawn' - got none - begin the docstring" in said("test_is_known_and_says_what_it_is")
-    assert "one problem 'test-drawn:4x3' - got two different ones" in said("test_is_the_same_every_time")
-    assert "a problem of 1 x 1 - got (1, 3) - go by the two sizes" in said("test_makes_problems_of_any_size")
-    assert "a family 'test-none' - got none - write @family" in failure(suite=FamilySuite, family="test-none")
+    assert "a sentence about 'test-drawn', but got none. Begin the docstring" in said(
+        "test_is_known_and_says_what_it_is"
+    )
+    assert "one problem 'test-drawn:4x3', but got two different ones" in said("test_is_the_same_every_time")
+    assert "a problem of 1 x 1, but got (1, 3). Go by the two sizes" in said("test_makes_problems_of_any_size")
+    assert "a family 'test-none', but got none. Write @family" in failure(suite=FamilySuite, family="test-none")

@@ -6,7 +6,7 @@ import pytest
 
 from rankone.errors import ConformanceError
 from rankone.live.storage.sqlite import SQLiteStorage
-from rankone.testing import StorageSuite
+from tests.suites.storages import StorageSuite
 
 
 def failure(storage_class, test, path):
@@ -18,7 +18,7 @@ def failure(storage_class, test, path):
             with contextlib.closing(storage_class(path, "off", patience, read_only)) as storage:
                 yield storage
 
-    with pytest.raises(ConformanceError, match=r"(?s)^expected .* - got .* - ") as found:
+    with pytest.raises(ConformanceError, match=r"(?s)^Expected .*, but got .*. ") as found:
         getattr(Suite(), test)()
     return str(found.value)
 
@@ -81,14 +81,26 @@ class SeesDamage(SQLiteStorage):
 @pytest.mark.parametrize(
     ("storage_class", "test", "said"),
     [
-        (LosesARow, "what_is_rolled_back_is_gone_and_nothing_else", "1 events after `rollback` - got 0, without [(1, "),
-        (CannotUndo, "what_is_rolled_back_is_gone_and_nothing_else", "1 events after `rollback` - got 3, without []"),
-        (ForgetsItsCommits, "what_is_committed_stays", "3 events after `commit` - got 0, without [(1, "),
-        (ReadsAlong, "what_is_held_still_does_not_move", "1 events for a reader after `hold_still` - got 2"),
+        (
+            LosesARow,
+            "what_is_rolled_back_is_gone_and_nothing_else",
+            "1 events after `rollback`, but got 0, without [(1, ",
+        ),
+        (
+            CannotUndo,
+            "what_is_rolled_back_is_gone_and_nothing_else",
+            "1 events after `rollback`, but got 3, without []",
+        ),
+        (ForgetsItsCommits, "what_is_committed_stays", "3 events after `commit`, but got 0, without [(1, "),
+        (ReadsAlong, "what_is_held_still_does_not_move", "1 events for a reader after `hold_still`, but got 2"),
         (TakesNoTurns, "writers_take_turns", "a second writer of an experiment to be refused with StorageError"),
         (ReaderThatWrites, "a_reader_sees_what_is_committed", "a reader's event to be refused with StorageError"),
-        (KeepsTexts, "what_is_committed_stays", "3 events after `commit` - got 3, without [(2, "),
-        (SeesDamage, "the_tables_are_there_and_whole", "no damage to a database that is used as usual - got ['a page"),
+        (KeepsTexts, "what_is_committed_stays", "3 events after `commit`, but got 3, without [(2, "),
+        (
+            SeesDamage,
+            "the_tables_are_there_and_whole",
+            "no damage to a database that is used as usual, but got ['a page",
+        ),
     ],
 )
 def test_a_storage_that_is_wrong(storage_class, test, said, path):

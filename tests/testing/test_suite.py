@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
-from rankone.testing import ClickModelSuite, FamilySuite, FormatSuite, PolicySuite, ProblemSuite, StorageSuite
+from rankone.testing import FamilySuite, PolicySuite, ProblemSuite
+from tests.suites.click_models import ClickModelSuite
+from tests.suites.formats import FormatSuite
+from tests.suites.storages import StorageSuite
 
 
 def test_a_suite_is_run_without_pytest():

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from rankone.errors import printed
+from rankone.errors import sentence
 from rankone.live.journal.events import COLUMNS
 from rankone.web.server.app import create_app
 from rankone.web.server.http.connection_limits import make_server
@@ -40,7 +40,7 @@ class Answer:
         assert self.headers["Content-Type"] == "application/problem+json", self.body
         problem = self.json()
         assert set(problem) == {"type", "title", "status", "code", "detail", "expected", "got", "do"}
-        assert problem["detail"] == printed(problem["expected"], problem["got"], problem["do"])
+        assert problem["detail"] == sentence(problem["expected"], problem["got"], problem["do"])
         assert problem["status"] == self.status
         return problem["code"]
 

@@ -75,7 +75,7 @@ def factors(database):
     """Three factors, decided."""
     visitors = Visitors("factors", 3_000)
     levels = {"headline": [*RATES][:3], "image": [*RATES][3:6], "button": [*RATES][6:]}
-    experiment = at(visitors.clock)("factors", factors=levels, goal="decide", db=database, seed=1)
+    experiment = at(visitors.clock)("factors", factors=levels, aim="decide", db=database, seed=1)
     visitors.visit(experiment, 3_000, product)
 
 
@@ -83,7 +83,7 @@ def front(database):
     """Two factors, decided, as the README shows them."""
     visitors = Visitors("front", 12_000)
     levels = {"headline": [*RATES][:3], "image": [*RATES][3:6]}
-    experiment = at(visitors.clock)("front page", factors=levels, goal="both", db=database, seed=1)
+    experiment = at(visitors.clock)("front page", factors=levels, aim="both", db=database, seed=1)
     visitors.visit(experiment, 12_000, lambda levels: 0.2 * product(levels))
 
 
@@ -98,7 +98,7 @@ def product(levels):
 def alarm(database):
     """What is best changes, and the experiment begins anew."""
     visitors = Visitors("alarm", 8_000)
-    settings = {"goal": "both", "watch": {"change": "restart"}}
+    settings = {"aim": "both", "watch": {"change": "restart"}}
     experiment = at(visitors.clock)("alarm", ["summer", "winter"], ["left", "right"], db=database, seed=1, **settings)
     for liked in ("summer", "winter"):
         visitors.visit(experiment, 4_000, likes({liked: 0.6, "left": 0.8, "right": 0.5}))
@@ -112,7 +112,7 @@ def likes(rates):
 def segments(database):
     """Phones and desktops like other headlines."""
     visitors = Visitors("segments", 6_000)
-    settings = {"goal": "decide"}
+    settings = {"aim": "decide"}
     experiment = at(visitors.clock)(
         "segments", ["headline A", "headline B"], ["image 1", "image 2"], db=database, seed=1, **settings
     )

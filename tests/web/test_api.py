@@ -43,12 +43,12 @@ def test_settings_of_a_verdict(api):
         api,
         "with a control",
         policy=None,
-        goal="decide",
+        aim="decide",
         stopping={"margin": 0.05},
         control={"levels": ["A", "1"], "share": 0.2},
     )
     shown = api.on(name, "GET", "").json()
-    assert (shown["goal"], shown["explore"], shown["exploring"], shown["stopping"]["margin"]) == (
+    assert (shown["aim"], shown["explore"], shown["exploring"], shown["stopping"]["margin"]) == (
         "decide",
         1.0,
         1.0,
@@ -67,7 +67,7 @@ def test_settings_of_a_verdict(api):
 @pytest.mark.parametrize(
     "change",
     [
-        {"goal": "win"},
+        {"aim": "win"},
         {"stopping": {"margin": 1.1}},
         {"explore": -0.1},
         {"control": {"levels": ["A"]}},
@@ -106,10 +106,10 @@ def test_ask_and_tell_one_and_many(api):
 
 
 @pytest.mark.parametrize(
-    ("segment", "detail"),
+    ("context", "detail"),
     [
-        ({"device": None}, "segment: the level of 'device' as text or a whole number, but got nothing. Say 'unknown'"),
-        ({"device": 3.5}, "got 3.5. Say which part of the range it is in"),
+        ({"device": None}, "context: the level of 'device' as text, True, False or a number, but got nothing. Leave"),
+        ({"device": 3.5}, "an experiment whose attributes of visitors are declared"),
         ({"device": ["phone"]}, "got several levels in one"),
         ({"device": ""}, "printable text of 1 to 64 characters, but got ''"),
         ({"device": "x" * 65}, "got 65 characters. Give a short name that many visitors share"),
@@ -117,8 +117,8 @@ def test_ask_and_tell_one_and_many(api):
         ("phone", "context as a dictionary"),
     ],
 )
-def test_what_is_no_segment_is_refused_in_the_words_of_the_library(api, segment, detail):
-    refused = api.on("homepage", "POST", "/ask", {"context": segment})
+def test_what_is_no_context_is_refused_in_the_words_of_the_library(api, context, detail):
+    refused = api.on("homepage", "POST", "/ask", {"context": context})
     assert refused.status == 422
     assert detail in refused.json()["detail"]
 

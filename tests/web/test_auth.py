@@ -352,7 +352,7 @@ def test_a_token_for_an_experiment_that_is_not_there_is_not_made_without_a_word(
     said = CliRunner().invoke(build_app(), [*words, "home"]).stderr
     assert "No experiment is called 'home' yet. There are: homepage." in said
     two = CliRunner().invoke(build_app(), [*words, "homepage", "--experiment", "home"]).exception
-    assert two.printed == (
+    assert str(two) == (
         "Expected one experiment, but got 'homepage' and 'home'. Make a token for each, or one for all."
     )
     for known in ("homepage", "*"):

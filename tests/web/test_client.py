@@ -47,7 +47,7 @@ def test_goals_are_told_at_a_distance(client):
     assert isinstance(told[2], InputError)
     assert len(shop.to_pandas()) == 4
     assert shop.report().goals[0].levels[0].visitors > 0
-    with pytest.raises(InputError, match="expected a value as a number of at least 0"):
+    with pytest.raises(InputError, match="Expected a value as a number of at least 0"):
         shop.tell(shop.ask(), value=-1)
 
 
@@ -70,16 +70,38 @@ def test_visitors_are_tracked_at_a_distance(client):
     assert {"one", "two", "other"} <= set(client.track("ann", "click"))
 
 
+def test_an_experiment_that_refuses_a_visitors_outcome_keeps_it_from_no_other(client):
+    """One has the goal as yes or no, and one has cancelled the visitor's decision; the third one counts."""
+    amount = {"click": {}, "paid": {"kind": "amount", "cap": 100.0}}
+    odd = client.create("a yes or no", 2, 2, "uniform", goals={"click": {}, "paid": {}})
+    with pytest.raises(InputError, match="Expected True or False for the goal 'paid'"):
+        client.track("eve", "paid", 20.0)  # where nobody counts it, that is an error
+    gone, counts = (client.create(name, 2, 2, "uniform", goals=amount) for name in ("b cancelled", "c counts"))
+    for each in (odd, gone, counts):
+        decision = each.ask(visitor="eve")
+        if each is gone:
+            each.void(decision)
+    told = client.track("eve", "paid", 20.0)
+    assert {name: each.status for name, each in told.items()} == {
+        "a yes or no": "refused",
+        "b cancelled": "refused",
+        "c counts": "held",
+    }
+    assert "True or False" in told["a yes or no"].note
+    assert "cancelled" in told["b cancelled"].note
+    assert counts.report().goals[0].levels[0].total + counts.report().goals[0].levels[1].total == 20.0
+
+
 def test_segments_are_said_at_a_distance(client):
     experiment = client.create("segments", 2, 2)
-    with pytest.raises(InputError, match="an experiment whose segments are declared - got none"):
+    with pytest.raises(InputError, match="an experiment whose attributes of visitors are declared, but got none"):
         experiment.ask(context={"device": "phone"})
     experiment.declare_context({"device": ["phone", "desktop"], "returning": [True, False]})
     experiment.ask(context={"device": "phone", "returning": True})
     experiment.ask(2, context={"returning": "true", "device": "phone"})
     with pytest.raises(InputError, match="context with device, returning, as this experiment has them"):
         experiment.ask(context={"device": "phone", "hour": 3})
-    with pytest.raises(InputError, match="as text or a whole number - got nan"):
+    with pytest.raises(InputError, match="as text, True, False or a number, but got nan"):
         experiment.ask(context={"device": float("nan"), "returning": True})
     assert experiment.report().decisions == 3
     (found,) = [each for each in client.experiments() if each["name"] == "segments"]
@@ -89,11 +111,11 @@ def test_segments_are_said_at_a_distance(client):
 
 
 def test_a_plan_is_that_of_the_library(client):
-    wishes = {"factors": {"row": 2, "col": 2}, "rate": 0.2, "lift": 0.5, "visitors_a_day": 1000, "goal": "decide"}
+    wishes = {"factors": {"row": 2, "col": 2}, "rate": 0.2, "lift": 0.5, "visitors_a_day": 1000, "aim": "decide"}
     found = client.plan(**wishes)
     assert found == json.loads(json.dumps(rankone.plan(**wishes).to_dict()))
     assert " for a winner" in found["sentence"]
-    of_three = {"factors": {"a": 2, "b": 2, "c": ["x"]}, "rate": 0.2, "lift": 0.5, "goal": "decide"}
+    of_three = {"factors": {"a": 2, "b": 2, "c": ["x"]}, "rate": 0.2, "lift": 0.5, "aim": "decide"}
     assert client.plan(**of_three) == json.loads(json.dumps(rankone.plan(**of_three).to_dict()))
     signatures = [inspect.signature(each).parameters for each in (Client.plan, rankone.plan)]
     assert set(signatures[0]) - {"self"} == set(signatures[1]) - {"rows", "cols", "seed", "progress"}
@@ -106,7 +128,7 @@ def test_a_plan_is_that_of_the_library(client):
         ({"factors": {"a": 1, "b": 1}}, "at least two pairs"),
         ({"margin": 1.5}, "margin: Input should be less than or equal to 1"),
         ({"error": 0.0}, "error: Input should be greater than or equal to 0.000001"),
-        ({"goal": "win"}, "goal: Input should be 'earn', 'both' or 'decide'"),
+        ({"aim": "win"}, "aim: Input should be 'earn', 'both' or 'decide'"),
     ],
 )
 def test_plans_that_cannot_be(client, change, said):
@@ -120,7 +142,7 @@ def test_a_report_comes_back_as_it_was_made(client):
         "verdict",
         ["A", "B"],
         ["x"],
-        goal="decide",
+        aim="decide",
         control={"levels": ("A", "x"), "share": 0.4},
         stopping={"margin": 0.1},
         seed=2,
@@ -224,7 +246,7 @@ def test_it_raises_the_same_errors(client):
     decision = experiment.ask(key="one")
     assert experiment.ask(key="one") == decision
     experiment.tell(decision.id, True)
-    with pytest.raises(Contradiction, match="'clicked' again, or nothing - got not clicked - tell each decision"):
+    with pytest.raises(Contradiction, match=r"'clicked' again, or nothing, but got not clicked. Tell each decision"):
         experiment.tell(decision.id, False)
     with pytest.raises(UnknownDecision):
         experiment.tell("nonsense", False)
@@ -237,9 +259,9 @@ def test_it_raises_the_same_errors(client):
     with pytest.raises(InputError, match="policy"):
         client.create("errors", 2, 2, "kl-ucb")
     with pytest.raises(InputError) as refused:  # the parts come as they are, whatever they hold
-        client.experiment("a - got b - c").ask()
+        client.experiment("a, but got b - c").ask()
     parts = refused.value.expected, refused.value.got, refused.value.do
-    assert parts == ("the name of an experiment", "'a - got b - c'", "create it, or see the list")
+    assert parts == ("the name of an experiment", "'a, but got b - c'", "create it, or see the list")
     assert experiment.tell_many([]) == []
     good, bad = experiment.tell_many([(decision.id, True), (decision.id, False)])
     assert isinstance(good, Outcome)
@@ -250,7 +272,7 @@ def test_no_service_at_all():
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
-    with pytest.raises(StorageError, match="see that `rankone serve` runs there"):
+    with pytest.raises(StorageError, match="See that `rankone serve` runs there"):
         Client(f"http://127.0.0.1:{port}", patience=0.1).experiments()
     for wrong in (
         "rankone.db",

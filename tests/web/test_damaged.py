@@ -62,6 +62,8 @@ def test_a_bad_note_of_one_experiment_hides_no_other(sqlite_db):
         assert b'rankone_decisions_total{experiment="sound"} 0.0' in figures.body
         assert Api(url)("POST", "/v1/experiments/sound/ask", {}).status == 200
         assert Api(url)("POST", "/v1/experiments/broken/ask", {}).code == "damaged"
+        told = Api(url)("POST", "/v1/track", {"visitor": "ann", "goal": "click"}).json()["experiments"]
+        assert {name: each["status"] for name, each in told.items()} == {"broken": "refused", "sound": "unmatched"}
 
 
 def test_a_fault_in_the_figures_of_one_experiment_hides_no_other(sqlite_db, monkeypatch):

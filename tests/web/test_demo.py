@@ -15,7 +15,7 @@ def test_the_demo_is_decided_within_5000_visitors(tmp_path):
         report = client.experiment("demo").report()
     (row, col) = problem.best_pairs[0]
     assert report.decided
-    assert report.goal == "both"
+    assert report.aim == "both"
     assert report.basis == "any"
     assert (report.best["row"], report.best["col"]) == (problem.row_names[row], problem.col_names[col])
     assert " wins: " in report.headline

@@ -48,22 +48,22 @@ def test_what_an_experiment_says_of_too_many_open_can_be_set(tmp_path):
         settings = experiment.look(lambda fold: fold.settings)
     assert (settings.outcomes.max_open, settings.outcomes.max_age) == (40, 60)
     both = command("create", db, "shop", *LINES, "--window", 600, "--max-age", 60)
-    assert "leave out --max-age: the window ends what is open" in str(both.exception)
+    assert "Leave out --max-age: the window ends what is open" in str(both.exception)
 
 
 def test_what_an_experiment_is_for_can_be_set(tmp_path):
     db = tmp_path / "rankone.db"
-    options = ["--goal", "decide", "--margin", 0.05, "--control", "headline A,image 2", "--control-share", 0.2]
+    options = ["--aim", "decide", "--margin", 0.05, "--control", "headline A,image 2", "--control-share", 0.2]
     made = command("create", db, "homepage", *LINES, *options, "--auto-stop", "--error", 0.1)
     assert made.exit_code == 0, made.output
-    assert "goal decide, policy" in made.output
+    assert "aim decide, policy" in made.output
     with Experiment("homepage", db=db) as experiment:
         settings = experiment.look(lambda fold: fold.settings)
-    assert (settings.goal, settings.explore, settings.stopping.margin) == ("decide", 1.0, 0.05)
+    assert (settings.aim, settings.explore, settings.stopping.margin) == ("decide", 1.0, 0.05)
     assert (settings.control.levels, settings.control.share) == (("headline A", "image 2"), 0.2)
     assert (settings.stopping.error, settings.stopping.auto) == (0.1, True)
     listed = json.loads(command("experiments", db, "--json").stdout)
-    assert (listed[0]["goal"], listed[0]["control"]["row"]) == ("decide", "headline A")
+    assert (listed[0]["aim"], listed[0]["control"]["row"]) == ("decide", "headline A")
     assert "decide" in command("experiments", db).stdout
     commas = ["--row", "Hello, you", "--row", "Hi", "--col", "a,b", "--col", "c"]
     assert command("create", db, "commas", *commas, "--control", "Hello, you, a,b").exit_code == 0
@@ -92,7 +92,7 @@ def test_an_experiment_can_begin_with_past_counts(tmp_path):
 
 def test_what_an_experiment_cannot_be_for_is_one_sentence_and_leaves_nothing(tmp_path):
     for options, expected in (
-        (["--goal", "win"], "--goal as one of earn, both, decide"),
+        (["--aim", "win"], "--aim as one of earn, both, decide"),
         (["--margin", 2], "--margin from 0 to 1"),
         (["--explore", -1], "--explore from 0 to 1"),
         (["--control", "headline A"], "a control as the names of a row and a column"),
@@ -124,16 +124,16 @@ def test_one_tokens_traffic_is_undone(tmp_path):
     assert voided.output == "1 decision of 'homepage' cancelled.\n"
     excluded = command("exclude", db, "homepage", "--token", "4f1c09ab77d2", "--why", "robots")
     assert excluded.output == "1 outcome of 'homepage' excluded.\n"
-    assert "name a source, a token, levels" in str(command("exclude", db, "homepage").exception)
+    assert "Name a source, a token, levels" in str(command("exclude", db, "homepage").exception)
 
 
 def test_tables_are_brought_up_to_date_on_request(tmp_path, monkeypatch):
     db, before = tmp_path / "rankone.db", len(schema.MIGRATIONS)
     assert command("create", db, "homepage", *LINES).exit_code == 0
-    assert "nothing to do" in "".join(command("migrate", db).output.splitlines())
+    assert "is up to date" in "".join(command("migrate", db).output.splitlines())
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, MADE_UP))
     assert f"schema {before}, now {before + 1}" in "".join(command("migrate", db).output.splitlines())
-    assert "nothing to do" in "".join(command("migrate", db).output.splitlines())
+    assert "is up to date" in "".join(command("migrate", db).output.splitlines())
     assert command("migrate", tmp_path / "no.db").exit_code != 0
     assert not (tmp_path / "no.db").exists()
 
@@ -145,13 +145,13 @@ def test_slips_of_the_pen_are_refused_and_make_nothing(tmp_path):
     assert command("create", db, "homepage", *LINES).exit_code == 0
     assert "the name of a new experiment" in str(command("create", db, "homepage", *LINES).exception)
     assert "an experiment of this database (homepage)" in str(command("stop", db, "hompage").exception)
-    assert "name a level of each factor" in str(command("stop", db, "homepage").exception)
+    assert "Name a level of each factor" in str(command("stop", db, "homepage").exception)
     assert "one that runs" in str(command("resume", db, "homepage").exception)
 
 
 def test_what_is_known_of_visitors_is_declared(tmp_path):
     db = tmp_path / "rankone.db"
-    options = ["--attribute", "device=phone, desktop", "--attribute", "country", "--per-segment"]
+    options = ["--attribute", "device=phone, desktop", "--attribute", "country", "-P", "segmented-uts"]
     made = command("create", db, "homepage", *LINES, *options)
     assert made.exit_code == 0, made.output
     assert "declare" not in made.output
@@ -159,8 +159,7 @@ def test_what_is_known_of_visitors_is_declared(tmp_path):
     with Experiment("homepage", db=db) as experiment:
         assert experiment.look(lambda fold: fold.segments.declared) == declared
     changed = command("context", db, "homepage", "--attribute", "device=phone,desktop,tablet")
-    assert changed.output == "context declared: device (phone, desktop, tablet)\n"
+    assert changed.output == "Context declared: device (phone, desktop, tablet).\n"
     assert "levels of 'device' with different names" in str(
         command("context", db, "homepage", "--attribute", "device=phone,phone").exception
     )
-    assert "rankone context" in command("create", db, "undeclared", *LINES, "--per-segment").output

@@ -352,7 +352,7 @@ def test_export_seconds(tmp_path):
 
 
 def test_plans(usual):
-    body = {"factors": {"a": 1, "b": 2}, "rate": 0.2, "lift": 1.0, "goal": "decide"}
+    body = {"factors": {"a": 1, "b": 2}, "rate": 0.2, "lift": 1.0, "aim": "decide"}
     answers, barrier = [], threading.Barrier(3)
 
     def plan():

@@ -62,7 +62,7 @@ def test_configuration_by_file_environment_and_command_line(monkeypatch, tmp_pat
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("prot = 8000", "did you mean port"),
+        ("prot = 8000", "Did you mean port"),
         ("port 8000", "a configuration in TOML"),
         ("port = [1]", "port in"),
         ('allow-origin = "https://a.example"', "allow-origin in"),
@@ -79,7 +79,7 @@ def test_a_configuration_with_a_typo_is_refused_in_words(monkeypatch, tmp_path, 
 
 def test_a_variable_with_a_typo_is_refused_in_words(monkeypatch):
     ours = "RANKONE_SERVE"  # of variables with such a name the reference has a row each
-    with pytest.raises(InputError, match=f"in the environment - got {ours}_PROT - did you mean {ours}_PORT"):
+    with pytest.raises(InputError, match=f"in the environment, but got {ours}_PROT. Did you mean {ours}_PORT"):
         serve(monkeypatch, PROT="8001")
 
 
@@ -87,10 +87,10 @@ def test_a_variable_with_a_typo_is_refused_in_words(monkeypatch):
     ("words", "message"),
     [
         (["--log-format", "xml"], "text or json"),
-        (["--tls-key", "x.pem"], "name the certificate too"),
+        (["--tls-key", "x.pem"], "Name the certificate too"),
         (["--workers", "0"], "1 to 64 workers"),
-        (["--trusted-proxy", "*"], "name each"),
-        (["--root-path", "rankone"], "try --root-path /rankone"),
+        (["--trusted-proxy", "*"], "Name each"),
+        (["--root-path", "rankone"], "Try --root-path /rankone"),
         (["--root-path", "/a%20b"], "a path for"),
     ],
 )
@@ -104,7 +104,7 @@ def test_a_certificate_must_be_valid_and_fit_its_key(tmp_path):
     assert "expires in 9 days" in check_certificate(
         CERTIFICATE, None, now=ssl.cert_time_to_seconds("Dec 23 00:00:00 2119 GMT")
     )
-    with pytest.raises(InputError, match="certificate has expired - renew it"):
+    with pytest.raises(InputError, match=r"certificate has expired. Renew it"):
         check_certificate(EXPIRED, None)
     key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
     key.write_text(re.search(r"-----BEGIN PRIVATE.*?-----END PRIVATE KEY-----\n", EXPIRED.read_text(), re.DOTALL)[0])

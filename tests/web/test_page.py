@@ -152,7 +152,7 @@ def test_its_figures_mean_what_they_say(tmp_path, open_page):
         shown(page, "shop")
         figures = page.inner_text("#figures")
         assert re.search(r"the last one 2\.[4-7] hours ago", figures)
-        assert "a second now" not in figures
+        assert "per second now" not in figures
         assert "after 10 minutes" in page.inner_text("#labels")
         assert "Stopped: everyone sees 'row 2' with 'col 1'" in page.inner_text("#sentence")
         assert "No level is ruled out: too few decisions were drawn at random to compare them." in page.inner_text(
@@ -304,7 +304,7 @@ def test_it_shows_three_factors_and_all_their_combinations(tmp_path, open_page, 
         "button": ["buy", "try", "buttonless"],
     }
     with running(tmp_path / "rankone.db") as url, Client(url) as client:
-        banner = client.create("banner", factors=factors, policy="uniform", goal="decide")
+        banner = client.create("banner", factors=factors, policy="uniform", aim="decide")
         clicked = {("try", image) for image in factors["image"]} | {("buttonless", "2")}
         banner.tell_many(
             [(made, (made.levels["button"], made.levels["image"]) in clicked) for made in banner.ask(1000)]

@@ -22,7 +22,7 @@ def shop(tmp_path_factory):
     """A service with a shop whose higher price brings more revenue, and more refunds."""
     db, rng, watch = tmp_path_factory.mktemp("goals") / "rankone.db", generator(4, "page"), Clock()
     with Database(db, durability="off") as database:
-        home = at(watch)("shop", factors={"price": ["low", "high"]}, goal="decide", db=database, seed=1, goals=GOALS)
+        home = at(watch)("shop", factors={"price": ["low", "high"]}, aim="decide", db=database, seed=1, goals=GOALS)
         for _ in range(20):
             for decision in home.ask(100):
                 high = decision["price"] == "high"

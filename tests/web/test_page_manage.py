@@ -183,16 +183,16 @@ def test_a_new_experiment_may_have_any_number_of_factors(closed, open_page, opti
     new.get_by_label("Name", exact=True).fill(name)
     wanted = {"headline": ["A", "B"], "<i>image</i>": ["1", "2", "3"], "__proto__": ["x", "y"], "button": ["buy"]}
     for _ in range(3):
-        new.get_by_role("button", name="One factor more").click()
+        new.get_by_role("button", name="Add a factor").click()
     new.get_by_role("button", name="Remove").nth(2).click()
     assert new.locator("legend").all_inner_texts() == [f"Factor {place}" for place in (1, 2, 3, 4)]
     for place, (factor, levels) in enumerate(wanted.items()):
-        new.get_by_label("Its name").nth(place).fill(factor)
-        new.get_by_label("Its levels").nth(place).fill("\n".join(levels))
-    new.get_by_label("Its name").nth(3).fill("headline")
+        new.get_by_label("Name of the factor").nth(place).fill(factor)
+        new.get_by_label("Levels of the factor").nth(place).fill("\n".join(levels))
+    new.get_by_label("Name of the factor").nth(3).fill("headline")
     new.locator("button").last.click()
     new.get_by_text("two are called 'headline'").wait_for()
-    new.get_by_label("Its name").nth(3).fill("button")
+    new.get_by_label("Name of the factor").nth(3).fill("button")
     new.get_by_label("Good enough within").fill("0.05")
     new.get_by_label("Stop automatically").check()
     control = {factor: levels[0] for factor, levels in wanted.items()}
@@ -212,14 +212,14 @@ def test_a_new_experiment_may_have_any_number_of_factors(closed, open_page, opti
     assert new.locator("fieldset").count() == 2  # ready for the next one
 
     for _ in range(18):
-        new.get_by_role("button", name="One factor more").click()
-    new.get_by_role("button", name="One factor more").wait_for(state="hidden")  # no experiment has more than 20
+        new.get_by_role("button", name="Add a factor").click()
+    new.get_by_role("button", name="Add a factor").wait_for(state="hidden")  # no experiment has more than 20
     for _ in range(19):
         new.get_by_role("button", name="Remove").first.click()
     assert new.get_by_role("button", name="Remove").is_hidden()
     new.get_by_label("Name", exact=True).fill(f"{name}: one")
-    new.get_by_label("Its name").fill("headline")
-    new.get_by_label("Its levels").fill("A\nB")
+    new.get_by_label("Name of the factor").fill("headline")
+    new.get_by_label("Levels of the factor").fill("A\nB")
     assert "with 2 combinations?" in carry_out(page, "New experiment", "created")
     assert page.evaluate("window.hacked") is None
 

@@ -18,7 +18,7 @@ def segments(tmp_path_factory):
     db, rng = tmp_path_factory.mktemp("segments") / "rankone.db", generator(4, "page")
     with Database(db, durability="off") as database:
         home = Experiment(
-            "home", ["Save time today", "Work less"], ["beach", "desk"], goal="decide", db=database, seed=1
+            "home", ["Save time today", "Work less"], ["beach", "desk"], aim="decide", db=database, seed=1
         )
         for turn in range(300):
             device = ("phone", "desktop")[turn % 2]

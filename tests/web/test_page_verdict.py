@@ -30,7 +30,7 @@ def verdicts(tmp_path_factory):
             experiment.tell_many([(made, bool(clicked)) for made, clicked in told])
 
     with Database(db, durability="off") as database:
-        settings = {"db": database, "goal": "decide", "seed": 1}
+        settings = {"db": database, "aim": "decide", "seed": 1}
         won = Experiment("decided", rows, cols, control={"levels": ("Work less", "desk")}, **settings)
         visit(won, 2500)
         visit(

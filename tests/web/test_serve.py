@@ -20,13 +20,13 @@ def test_a_taken_port_is_an_error_in_one_voice(tmp_path):
         port = other.getsockname()[1]
         found = CliRunner().invoke(build_app(), ["serve", str(tmp_path / "x.db"), "--port", str(port)])
     assert isinstance(found.exception, InputError)
-    assert f"expected to listen on 127.0.0.1 port {port} - got Address already in use - try --port " in str(
+    assert f"Expected to listen on 127.0.0.1 port {port}, but got Address already in use. Try --port " in str(
         found.exception
     )
 
 
 def test_an_address_of_another_machine_is_refused():
-    with pytest.raises(InputError, match=r"try --host 127\.0\.0\.1"):
+    with pytest.raises(InputError, match=r"Try --host 127\.0\.0\.1"):
         listen("192.0.2.1", 0)  # kept for examples: nobody has it
 
 

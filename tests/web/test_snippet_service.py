@@ -5,6 +5,8 @@ import gzip
 import pytest
 
 from rankone.client.client import Client
+from rankone.live.fold.fold_cache import FoldCache
+from rankone.web.server.service import Service
 
 from .helpers import Api, running, until
 
@@ -68,3 +70,25 @@ def test_a_stop_is_for_visitors_who_come_back_too(service):
         return tuple(found["levels"].values())
 
     until(lambda: shown_now() == pair)
+
+
+def test_an_outcome_for_all_experiments_reads_only_those_that_have_the_goal(tmp_path, monkeypatch):
+    """Of a thousand experiments most are not in memory, and reading them would take longer than a visitor waits."""
+
+    async def rest(service):
+        """Look after no experiment from time to time: that reads, too."""
+
+    read, catch_up = set(), FoldCache.catch_up
+    monkeypatch.setattr(Service, "_tick", rest)
+    monkeypatch.setattr(
+        FoldCache, "catch_up", lambda self, cached: (read.add(cached.number), catch_up(self, cached))[1]
+    )
+    with running(tmp_path / "rankone.db") as url, Client(url) as client:
+        for name in ("clicks", "more clicks"):
+            client.create(name, ROWS, COLS)
+        shop = client.create("shop", ROWS, COLS, goals={"click": {}, "order": {"kind": "amount", "cap": 100}})
+        shop.ask(visitor="ann")
+        assert read == {1, 2, 3}
+        read.clear()
+        assert client.track("ann", "order", 20.0)["shop"].status == "held"
+        assert read == {3}

@@ -279,7 +279,7 @@ def test_nobody_hears_where_the_database_is_and_the_log_says_it(sqlite_db, caplo
     for answer in answers:
         assert (answer.status, answer.code, answer.headers["Retry-After"]) == (503, "storage", "1")
         assert b"rankone" not in answer.body
-    assert f"ask: expected the database {sqlite_db} to answer" in caplog.text
+    assert f"ask: Expected the database {sqlite_db} to answer" in caplog.text
 
 
 @pytest.mark.parametrize("how", ["moved", "replaced"])

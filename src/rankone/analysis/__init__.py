@@ -2,7 +2,6 @@
 
 from rankone.analysis.analyse import analyse
 from rankone.analysis.result import Analysis
-from rankone.analysis.what_if.obp_feedback import to_obp
 from rankone.analysis.what_if.replayed_policy import ReplayedPolicy
 from rankone.analysis.what_if.what_if import WhatIf, WhatIfLists, evaluate, evaluate_lists
 
@@ -17,5 +16,4 @@ __all__ = [
     "analyze",
     "evaluate",
     "evaluate_lists",
-    "to_obp",
 ]

@@ -4,7 +4,7 @@ Counts of days are taken as if every day had been an average one.
 
 In a live experiment the policy chose pairs by what was clicked. The statistic is that of
 `rankone.clicks.rank1_test.check`, but its law under rank 1 depends on how pairs were chosen: on counts taken as if they
-had been fixed beforehand, a test at 5 % rejects from almost never (uts) to 8 % of the time (kl-ucb). So every simulated
+had been fixed beforehand, a test at 5% rejects from almost never (uts) to 8% of the time (kl-ucb). So every simulated
 experiment is played by the same policy, asked and told in the order of the journal, in a world with the fitted rank-1
 rates. After a stop the pair with most outcomes gets the rest.
 
@@ -46,7 +46,7 @@ def check_counts(
     dispersion: float | None = None,
     progress: CheckProgress = lambda now, total: None,
 ) -> Rank1Report:
-    """Test any number of factors, with the wishes of `rankone.check_rank1`."""
+    """Test any number of factors, with the options of `rankone.check_rank1`."""
     scatter = counts.repeats or BINOMIAL if dispersion is None else given_dispersion(dispersion)
     days = fit_days(counts)
     counts = counts if days is None else days.adjusted(counts)
@@ -66,7 +66,7 @@ def check_experiment(
     dispersion: float | None = None,
     progress: CheckProgress = lambda now, total: None,
 ) -> Rank1Report:
-    """Test whether the click rates of an experiment are a product of its levels', with the wishes of `check_rank1`.
+    """Test whether the click rates of an experiment are a product of its levels', with the options of `check_rank1`.
 
     `simulations` say how often it is played again (twice each), by default 199 times, and fewer where the p-value is
     large; of three factors and more, how many tables are simulated, by default 999. `dispersion` is 1 by default.

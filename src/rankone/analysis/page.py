@@ -13,11 +13,19 @@ from rankone.pages.report import report_html
 from rankone.pages.report_sections import Part
 from rankone.simulation.store import made_with
 from rankone.wording.lists import listed
+from rankone.wording.numbers import percent
 
 if TYPE_CHECKING:
     from rankone.analysis.result import Analysis
 
 _MOST_COMBINATIONS = 200
+_RATES = ("rate", "average_day", "fitted", "shrunken")
+_TITLES = {
+    "average_day": "average day",
+    "fitted": "without interaction",
+    "shrunken": "corrected for luck",
+    "deviation": "standard errors apart",
+}
 
 
 def analysis_html(result: Analysis) -> str:
@@ -25,10 +33,10 @@ def analysis_html(result: Analysis) -> str:
     charts = {"Levels against the best of their factor": {"": result.chart().altair.to_dict()}}
     tables = {"Levels": wording.level_columns(result)}
     if result.check is not None and any(check.p_value is not None for check in result.check.checks):
-        charts["How far pairs are from a product"] = {"": result.heatmap().altair.to_dict()}
+        charts["Do combinations interact?"] = {"": result.heatmap().altair.to_dict()}
     kept = result.combinations.head(_MOST_COMBINATIONS)
     title = "Combinations" if kept.height == result.combinations.height else f"The best {kept.height} combinations"
-    tables[title] = kept
+    tables[title] = _for_people(kept)
     return report_html(
         [
             Part(
@@ -51,6 +59,14 @@ def analysis_html(result: Analysis) -> str:
                 warning=" ".join(wording.sentences(result, *wording.WARNING)),
             )
         ]
+    )
+
+
+def _for_people(combinations: pl.DataFrame) -> pl.DataFrame:
+    """The table of combinations with rates in percent and columns that explain themselves."""
+    rates = {name: [percent(rate) for rate in combinations[name]] for name in _RATES if name in combinations.columns}
+    return combinations.with_columns(**rates).rename(
+        {name: _TITLES[name] for name in combinations.columns if name in _TITLES}
     )
 
 

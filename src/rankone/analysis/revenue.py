@@ -103,7 +103,7 @@ class RevenueAnalysis(Answer):
     @property
     def assumes(self) -> str:
         """What the answer rests on, in one line."""
-        mix = "; levels of other factors shared alike" if len(self.best) > 1 else ""
+        mix = "; levels of other factors equally shared" if len(self.best) > 1 else ""
         capped = "" if self.cap is None else f"; more than {self.cap:g} counts as {self.cap:g}"
         return (
             f"Assumes: a random split in fixed shares; all visitors counted once, also without an order{mix}{capped}."

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _FEW_NAMES, _MOST_ROWS = 5, 20
 _NO_MOVE = 0.001  # of a rate
+_FEWEST_CLICKS = 50  # with fewer nothing is said of visitors still needed
 _TIMES = 100  # as many visitors as there were: nobody waits for more
 
 
@@ -83,8 +84,10 @@ def headline(result: Analysis) -> str:
         return f"Not enough data yet: {amount(int(result.counts.clicked.sum()), 'click')} in all, no clear winner."
     leader, rate = _leader(result)
     best = brief_combination(leader)
-    if not (result.decided and result.best_was_shown) or result.doubtful:
-        clicked = "clicked" if result.best_was_shown or result.doubtful else "expected, never shown together"
+    if result.doubtful:
+        return f"{best} has the highest rate: {rate_text(*rate)} clicked. Factors seem to interact, so no winner yet."
+    if not (result.decided and result.best_was_shown):
+        clicked = "clicked" if result.best_was_shown else "expected, never shown together"
         return f"{best} is ahead, not proven yet: {rate_text(*rate)} {clicked}."
     factor = next(name for name, size in zip(result.counts.factors, result.counts.sizes, strict=True) if size > 1)
     rivals = result.levels.filter(factor=factor).filter(pl.col("level") != result.best[factor]).sort("ratio")
@@ -225,6 +228,8 @@ def _next_step(result: Analysis) -> str:
 def _visitors(result: Analysis) -> str:
     """Say about how many visitors that takes, if what was fitted were true."""
     said = ""
+    if result.counts.clicked.sum() < _FEWEST_CLICKS:
+        return said
     if math.isfinite(result.needed) and result.needed > _TIMES * result.counts.shown.sum():
         said = f" The best are so close that this takes more than {_TIMES} times the visitors so far."
     elif math.isfinite(result.needed):
@@ -295,24 +300,27 @@ def level_columns(result: Analysis) -> pl.DataFrame:
     """Return the table of levels for people."""
     names = ["factor", "level", "shown", "clicked"]
     rate = pl.col("rate").map_elements(percent, pl.String)
-    effects = [_effects(result.levels, "", "best")]
+    effects = [_effects(result, "", "best")]
     if result.control is not None:
-        effects.append(_effects(result.levels, "control_", "control"))
+        effects.append(_effects(result, "control_", "control"))
     return result.levels.select(*names, rate, *effects)
 
 
-def _effects(levels: pl.DataFrame, prefix: str, to: str) -> pl.Series:
+def _effects(result: Analysis, prefix: str, to: str) -> pl.Series:
     """Return each level against the best one or the control, in words."""
-    rows = levels.select("clicked", *(f"{prefix}{name}" for name in ("ratio", "low", "high"))).iter_rows()
-    said = [_effect(clicks, own, to) for clicks, *own in rows]
+    own = f"the {to}" if to == "control" or result.proves else "ahead, not proven"
+    alone = {factor for factor, size in zip(result.counts.factors, result.counts.sizes, strict=True) if size == 1}
+    rows = result.levels.select("factor", "clicked", *(f"{prefix}{name}" for name in ("ratio", "low", "high")))
+    said = [
+        "the only one" if factor in alone else own if set(ends) == {1.0} else _effect(clicks, ends, to)
+        for factor, clicks, *ends in rows.iter_rows()
+    ]
     return pl.Series(f"against the {to}", said, pl.String)
 
 
 def _effect(clicks: int, own: list[float], to: str) -> str:
     """Write an effect; "not enough data" where few clicks leave open which of the two is better."""
     ratio, low, high = own
-    if ratio == low == high == 1.0:
-        return f"the {to}"
     if clicks < FEW_CLICKS and low < 1.0 <= high:
         return FEW
     return f"ahead, at worst {signed_percent(low)}" if ratio == 1.0 and to == "best" else effect_text(*own)

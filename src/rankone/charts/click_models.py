@@ -28,7 +28,7 @@ def click_model_chart(attraction: pl.DataFrame, examination: pl.DataFrame, queri
     by_item = _ranked(attraction.filter(pl.col("query").is_in(names)), "attraction")
     by_place = _ranked(examination.filter(pl.col("query").is_in(shown)), "examination")
     known = "low" in by_place.columns
-    label = "examination, 95 % interval" if known else "examination probability"
+    label = "examination, 95% interval" if known else "examination probability"
     left = _lines(by_item, names, "rank", "attraction", "item, best first", "attraction probability", False)
     middle = _lines(by_place, shown, "rank", "examination", "position, best first", "examination probability", True)
     right = _lines(by_place, shown, "position", "examination", "position", label, True)

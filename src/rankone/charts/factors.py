@@ -72,7 +72,7 @@ def _fewer_levels(levels: pl.DataFrame, traffic: pl.DataFrame) -> tuple[pl.DataF
 
 
 def _ratios(levels: pl.DataFrame, factor: str, marks: Marks) -> Any:
-    percent = pl.format("{} %", (100 * pl.col("ratio")).round(0).cast(pl.Int64))
+    percent = pl.format("{}%", (100 * pl.col("ratio")).round(0).cast(pl.Int64))
     text = pl.when(pl.col("ratio").is_null()).then(pl.lit("not with the best")).otherwise(percent)
     shown = levels.with_columns(text=text, at=pl.col("ratio").fill_null(0.0), zero=pl.lit(0.0))
     axis = alt.Axis(labelLimit=150, domain=False, ticks=False)
@@ -123,7 +123,7 @@ def level_chart(levels: pl.DataFrame, title: str, subtitle: str) -> Chart:
 
     >>> levels = pl.DataFrame({"factor": ["headline"] * 2, "level": ["A", "B"], "ratio": [1.0, 0.7],
     ...                        "low": [0.95, 0.5], "high": [1.0, 0.9]})
-    >>> chart = level_chart(levels, "Headlines", "95 % intervals")
+    >>> chart = level_chart(levels, "Headlines", "95% intervals")
     """
     left = max(_LEFT_OF, min(0.5, min(levels["low"].to_list()) * 0.9))
     panels = []

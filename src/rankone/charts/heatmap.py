@@ -64,7 +64,7 @@ def residual_chart(cells: pl.DataFrame, title: str) -> Chart:
         for side, what in (("row", "rows"), ("col", "columns"))
         if cells[side].n_unique() > MOST_LINES
     ]
-    subtitle = ["Standard errors above (orange) or below (blue) the rate that rank 1 fits"]
+    subtitle = ["Standard errors above (orange) or below (blue) the rate without interaction"]
     subtitle += [f"Shown: {' and '.join(hidden)}"] if hidden else []
     # Rounded here: a deviation of -0.04 would be written as "-0.0".
     rounded = pl.col("deviation").round(1)

@@ -1,4 +1,4 @@
-"""Regret: against time with its error band and the lower bound, of every run by itself, and between its two bounds."""
+"""Regret: against time with its error band and the lower bound, and of every run by itself."""
 
 import math
 from collections.abc import Mapping
@@ -113,27 +113,6 @@ def _bounds(table: pl.DataFrame, constants: Mapping[str, float]) -> pl.DataFrame
     ]
     schema = {"problem": pl.String, "policy": pl.String, "step": pl.Int64, "mean": pl.Float64, "marked": pl.Boolean}
     return pl.DataFrame(rows, schema=schema)
-
-
-def bounds_chart(table: pl.DataFrame) -> Chart:
-    """Draw lower_bound, regret_mean and upper_bound of each problem on one line.
-
-    >>> table = pl.DataFrame({"problem": ["2x2"], "lower_bound": [3.0], "regret_mean": [20.0], "upper_bound": [900.0]})
-    >>> chart = bounds_chart(table)
-    """
-    names = {"lower_bound": "lower bound", "regret_mean": "measured regret", "upper_bound": "Theorem 1's bound"}
-    long = table.unpivot(list(names), index="problem").filter(pl.col("value") > 0)
-    long, order = long.with_columns(what=pl.col("variable").replace_strict(names)), list(names.values())
-    x = alt.X("value:Q", scale=alt.Scale(type="log"), title="cumulative regret", axis=short_axis())
-    y = alt.Y("problem:N", sort=table["problem"].to_list(), title=None, axis=alt.Axis(labelLimit=260))
-    lower = alt.X("lower_bound:Q", title="cumulative regret")
-    span = drawn(table.filter(pl.col("lower_bound") > 0), x=lower, x2="upper_bound:Q", y=y)
-    colours = alt.Scale(domain=order, range=["#009e73", "#000000", "#d55e00"])
-    points = drawn(
-        long, x=x, y=y, shape=Marks("what", order).shape, color=alt.Color("what:N", title=None, scale=colours)
-    )
-    layers = alt.layer(span.mark_rule(color="#bbb"), points.mark_point(filled=True, size=90))
-    return Chart(layers.properties(width=460, height=28 * table.height))
 
 
 def spread_chart(table: pl.DataFrame, columns: int = 3, titles: Mapping[str, str] | None = None) -> Chart:

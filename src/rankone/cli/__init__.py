@@ -14,7 +14,7 @@ import typer
 
 from rankone._version import __version__
 from rankone.cli._commands import PlainGroup, join_all
-from rankone.errors import ExplainedError, InputError, RankoneError, printed
+from rankone.errors import InputError, RankoneError, sentence
 
 _SMALLER = "use fewer rows and columns, fewer workers or a larger machine"
 
@@ -60,10 +60,10 @@ def main() -> None:
     try:
         build_app()()
     except RankoneError as error:
-        print(f"rankone: {error.printed if isinstance(error, ExplainedError) else error}", file=sys.stderr)
+        print(f"rankone: {error}", file=sys.stderr)
         sys.exit(2)
     except MemoryError as error:
-        print(f"rankone: {printed('Not enough memory:', str(error) or 'more is needed', _SMALLER)}", file=sys.stderr)
+        print(f"rankone: {sentence('Not enough memory:', str(error) or 'more is needed', _SMALLER)}", file=sys.stderr)
         sys.exit(2)
 
 

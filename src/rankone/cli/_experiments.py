@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DB = typer.Argument(..., help="SQLite file or postgresql:// address.")
 NAME = typer.Argument(..., help="Name of the experiment.")
 ARCHIVE = typer.Option(None, help="Folder with the archives of the experiment, if it has any.")
-REST = typer.Option(False, "--rest", help="Only what is not archived.")
+REST = typer.Option(False, "--rest", help="Leave out archived decisions.")
 ATTRIBUTE_HELP = "What is known of visitors, and what it may be: device=phone,desktop, country, age=18..90, new=bool"
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rankone.clicks.logs.read_report import ReadReport
 
 LOGS = typer.Argument(..., help="The log: a file, several files or a glob; plain, gzip or zstd.")
-_FORMAT_HELP = "yandex-rpc, yandex-pwsc, open-bandit, table or list-table; recognised automatically."
+_FORMAT_HELP = "yandex-rpc, yandex-pwsc, open-bandit or table; recognised automatically."
 _OPTION_HELP = "An option of the format, such as item=doc (table) or regions=merge (yandex-rpc); repeatable."
 _POSITIONS_HELP = "Positions of a result list that count. Default: all of a table, 10 of a log of sessions."
 FORMAT: Options = {
@@ -30,6 +30,7 @@ FORMAT: Options = {
 READING: Options = FORMAT | {
     "strict": (bool, typer.Option(False, "--strict", help="Stop at the first row that cannot be read."))
 }
+METHOD = typer.Option("likelihood", help="likelihood; or all-pairs, where most items have few impressions.")
 TOP_HELP = "Keep this many queries, the most frequent ones; 0 keeps all."
 TOP = typer.Option(20, min=0, help=TOP_HELP)
 
@@ -70,9 +71,9 @@ def read_counts(log: list[str], top: int, reading: Mapping[str, Any]) -> Counts:
     """Read a log, with a bar, and keep its most frequent queries (0: all)."""
     from rankone import clicks
 
-    wishes = for_reader(**reading)
+    wanted = for_reader(**reading)
     with reading_bar() as progress:
-        counts = clicks.read(log, progress=progress, **wishes)
+        counts = clicks.read(log, progress=progress, **wanted)
     return counts.top(top) if top else counts
 
 

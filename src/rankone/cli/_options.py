@@ -27,7 +27,7 @@ def whole_number(text: Any) -> int:
     try:
         return parse_whole_number("the value", str(text), example=100_000)  # a default comes here too, as a number
     except InputError as error:
-        raise typer.BadParameter(error.printed) from None  # Typer says which option it was
+        raise typer.BadParameter(str(error)) from None  # Typer says which option it was
 
 
 def json_file(option: str, path: Path | None) -> None:

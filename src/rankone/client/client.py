@@ -28,7 +28,7 @@ from rankone.live.messages import (
     each_answered,
 )
 from rankone.live.report.report import Report
-from rankone.live.settings import Wishes, checked_wishes, takes_settings
+from rankone.live.settings import WantedSettings, parsed_settings, takes_settings
 
 if TYPE_CHECKING:
     from rankone.policies import Policy
@@ -68,17 +68,17 @@ class Client:
         """Return an experiment that is there; nothing is sent yet."""
         return RemoteExperiment(self.transport, name)
 
-    @takes_settings(Wishes)
+    @takes_settings(WantedSettings)
     def create(
         self,
         name: str,
         rows: Sequence[str] | int | None = None,
         cols: Sequence[str] | int | None = None,
         policy: str | Policy | None = None,
-        **settings: Unpack[Wishes],
+        **settings: Unpack[WantedSettings],
     ) -> RemoteExperiment:
         """Create an experiment, or find that it is there with these settings, which `rankone.Experiment` has too."""
-        asked = checked_wishes({"rows": rows, "cols": cols, "policy": policy, **settings})
+        asked = parsed_settings({"rows": rows, "cols": cols, "policy": policy, **settings})
         if "prior" in asked:
             do = "begin with them where its database is: rankone create --prior"
             raise InputError("settings that can be sent to a service", "past counts", do)
@@ -93,21 +93,21 @@ class Client:
         lift: float,
         *,
         visitors_a_day: float | None = None,
-        goal: str | None = None,
+        aim: str | None = None,
         margin: float = 0.0,
         error: float = 0.05,
     ) -> dict[str, Any]:
         """Return what `rankone.plan` says before an experiment begins, worked out by the service, as plain values.
 
-        ``["sentence"]`` is made for reading, ``["spans"]`` has the visitors until a verdict for each goal.
+        ``["sentence"]`` is made for reading, ``["spans"]`` has the visitors until a verdict for each aim.
         """
         sizes = {name: levels if isinstance(levels, int) else len(levels) for name, levels in factors.items()}
-        wishes = {"factors": sizes, "rate": rate, "lift": lift}
-        wishes |= _given(visitors_a_day=visitors_a_day, goal=goal, margin=margin, error=error)
-        return self.transport.send("POST", "/v1/plan", wishes, timeout=_PLANNING)
+        wanted = {"factors": sizes, "rate": rate, "lift": lift}
+        wanted |= _given(visitors_a_day=visitors_a_day, aim=aim, margin=margin, error=error)
+        return self.transport.send("POST", "/v1/plan", wanted, timeout=_PLANNING)
 
     def track(
-        self, visitor: str, goal: str, value: float = 1.0, *, key: str | None = None, source: str | None = None
+        self, visitor: str, goal: str, value: float | None = None, *, key: str | None = None, source: str | None = None
     ) -> dict[str, Outcome]:
         """Tell an outcome of a visitor to every experiment that has the goal; return what became of it, by name."""
         body = _tracked(Track(visitor, goal, value, key, source))
@@ -205,13 +205,13 @@ class RemoteExperiment(ExperimentMethods):
 
 def _told(tell: Tell) -> dict[str, Any]:
     """Return an outcome as it is sent: a value with a key, so that a retry does not add it up twice."""
-    key = tell.key or (None if tell.value is None else secrets.token_hex(16))
+    key = tell.key or (None if tell.clicked is not None else secrets.token_hex(16))
     return _given(clicked=tell.clicked, goal=tell.goal, value=tell.value, key=key)
 
 
 def _tracked(track: Track) -> dict[str, Any]:
     """Return an outcome of a visitor as it is sent, with a key, so that a retry does not add it up twice."""
-    body = _given(visitor=track.visitor, goal=track.goal, value=float(track.value), source=track.source)
+    body = _given(visitor=track.visitor, goal=track.goal, value=track.value, source=track.source)
     return body | {"key": track.key or secrets.token_hex(16)}
 
 

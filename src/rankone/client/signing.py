@@ -23,7 +23,7 @@ def sign_visitor(token: str, visitor: str) -> str:
     prefix, _, rest = token.partition("_")
     id, _, secret = rest.partition("_")
     if prefix != "rk" or not id or not secret:
-        raise InputError("a token with the scope 'sign', rk_...", "something else", "see `rankone token create`")
+        raise InputError("a token rk_ID_SECRET with the scope 'sign'", "something else", "see `rankone token create`")
     return signature_by(id, hashlib.sha256(secret.encode()).digest(), visitor)
 
 

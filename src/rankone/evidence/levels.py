@@ -72,7 +72,7 @@ import numpy as np
 from rankone.compiling.compiled import noalloc
 from rankone.numerics.arrays import Floats, Ints, starts_of
 
-# Ratios to tell apart: from a difference of 3 % up to one that a few clicks show.
+# Ratios to tell apart: from a difference of 3% up to one that a few clicks show.
 RATIOS = (1.03, 1.07, 1.15, 1.25, 1.4, 1.7, 2.3, 4.0, 10.0, 20.0, 50.0)
 TRAFFIC_RATIOS = (1.1, 1.5)
 RARE = 0.25  # of the visitors who came lately; where fewer click, silence is not asked

@@ -39,7 +39,7 @@ _LEAST = 1e-6  # a share is not halved below this
 SAME = 0.01  # probabilities that differ by less everywhere are not worth an event in the journal
 
 
-class Goal(NamedTuple):
+class Aim(NamedTuple):
     """How an experiment explores until there is a verdict."""
 
     explore: float  # the share of its decisions
@@ -48,21 +48,21 @@ class Goal(NamedTuple):
 
 
 # What an experiment may be for. `python -m benchmarks verdicts` has what each costs.
-GOALS = {
-    "earn": Goal(explore=0.02, lead=0.5, patience=100.0),
-    "both": Goal(explore=0.5, lead=0.6, patience=math.inf),
-    "decide": Goal(explore=1.0, lead=0.5, patience=math.inf),
+AIMS = {
+    "earn": Aim(explore=0.02, lead=0.5, patience=100.0),
+    "both": Aim(explore=0.5, lead=0.6, patience=math.inf),
+    "decide": Aim(explore=1.0, lead=0.5, patience=math.inf),
 }
 
 
-def goal_of(name: str, explore: float) -> Goal:
-    """Return how an experiment with this goal explores; a share that is not the goal's own never shrinks.
+def aim_of(name: str, explore: float) -> Aim:
+    """Return how an experiment with this aim explores; a share that is not the aim's own never shrinks.
 
-    >>> goal_of("earn", 0.02).patience, goal_of("earn", 0.3)
-    (100.0, Goal(explore=0.3, lead=0.5, patience=inf))
+    >>> aim_of("earn", 0.02).patience, aim_of("earn", 0.3)
+    (100.0, Aim(explore=0.3, lead=0.5, patience=inf))
     """
-    goal = GOALS[name]
-    return goal if explore == goal.explore else goal._replace(explore=explore, patience=math.inf)
+    aim = AIMS[name]
+    return aim if explore == aim.explore else aim._replace(explore=explore, patience=math.inf)
 
 
 class Steering(NamedTuple):
@@ -325,7 +325,7 @@ def renew(
     shown: Floats,
     bar: float,
     beaten: float,
-    goal: Any,
+    aim: Any,
     mix: Floats,
     leaders: Ints,
 ) -> tuple[bool, float, bool]:
@@ -339,20 +339,20 @@ def renew(
     Args:
         evidence: as in `_plan`, and so are `levels`, `shown`, `bar`, `beaten`, `mix` and `leaders`.
         steering: how decisions are drawn.
-        goal: how it explores until there is a verdict.
+        aim: how it explores until there is a verdict.
     """
-    decided = _plan(evidence, levels, steering.starts, shown, bar, beaten, goal.lead, mix, leaders)
+    decided = _plan(evidence, levels, steering.starts, shown, bar, beaten, aim.lead, mix, leaders)
     for rule in range(len(steering.forbidden)):  # what is best of each may be forbidden together: then it goes on
         fits = True
         for factor in range(len(leaders)):
             named = steering.forbidden[rule, factor]
             fits &= named < 0 or named == leaders[factor] - steering.starts[factor]
         decided &= not fits
-    share, differs = 0.0 if decided else goal.explore, False
+    share, differs = 0.0 if decided else aim.explore, False
     decisions = 0.0
     for level in range(steering.starts[1]):
         decisions += shown[level]
-    while share > _LEAST and decisions >= goal.patience * len(mix):
+    while share > _LEAST and decisions >= aim.patience * len(mix):
         share, decisions = share / 2.0, decisions / 2.0
     for level in range(len(mix)):
         differs |= abs(mix[level] - steering.mix[level]) >= SAME

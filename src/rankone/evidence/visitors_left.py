@@ -10,9 +10,9 @@ up, and the slower factor counts. Information comes in as fast as it did so far.
 So the range has both kinds of uncertainty: what the levels really are, and the luck of the visitors to come. It assumes
 that the site's click rate and the experiment's exploration go on as they were, and that the differences there are so
 far are real. Between equal levels there never is a verdict: so nothing is said while one of the comparisons that are
-left may be a tie, by an interval of 95 %, nor on few clicks. What passes that test looks larger than it is, so the
+left may be a tie, by an interval of 95%, nor on few clicks. What passes that test looks larger than it is, so the
 upper end is a higher quantile than the lower end would ask for. It was chosen on seeds from 20,000 on, to be right in
-80 % at least; `python -m benchmarks verdicts` measures with others how often the range is right, and how often one is
+80% at least; `python -m benchmarks verdicts` measures with others how often the range is right, and how often one is
 given where levels are equal.
 """
 
@@ -40,7 +40,7 @@ _SLOWEST = 1e-3  # drift of evidence for each unit of information: a near tie
 def visitors_left(
     evidence: Any, levels: Any, starts: Any, leaders: Any, bar: float, visitors: int, clicks: int
 ) -> tuple[int, int] | None:
-    """Return from how many to how many visitors are still needed, right in 80 % at least; None: too early.
+    """Return from how many to how many visitors are still needed, right in 80% at least; None: too early.
 
     If the differences that there are so far are real: see above.
 

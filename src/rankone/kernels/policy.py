@@ -8,51 +8,15 @@ The kernels are plain functions registered for the class of the state (``@decide
 that calls one gets the implementation for its state inlined, which is what lets one compiled loop play every policy and
 still be cached on disk.
 
-**To decide and to learn.** What is shown and what came of it are small arrays of whole numbers: of a pair ``shown[0]``
-is the row, ``shown[1]`` the column and ``outcome[0]`` whether it was clicked::
+Every policy registers `decide` and `learn`, and one whose levels may come and go in a live experiment `relearn`; all
+others are optional. What is shown and what came of it are small arrays of whole numbers: of a pair ``shown[0]`` is the
+row, ``shown[1]`` the column and ``outcome[0]`` whether it was clicked. The context is an array of numbers known before
+the decision. A policy that looks at it says ``uses_context = True``.
 
-    decide(state, context, rng, shown) -> tag       fill in what to show; the tag files its outcome, however late
-    learn(state, shown, tag, outcome)               learn an outcome; in any order
-    withdraw(state, shown, tag)                     there will be no outcome (default: nothing happens)
-
-The context is an array of numbers known before the decision. A policy that looks at it says ``uses_context = True``.
-
-**What studies may ask of it**::
-
-    settled(state) -> bool                          True when the choice can never change again (default: False)
-    syncs(state) -> int                             how often outcomes were taken in (default -1: at every decision);
-                                                    asked after a run, from Python only
-
-**Where there are too many combinations to keep counts of each**, a state has room for some and grows::
-
-    room(state) -> int                              outcomes it can take in before it must grow (default: any number)
-    grown(state, more) -> state                     the state with room for so many more; from Python only
-
-**In a live experiment** verdicts rest on the probabilities of decisions, so a policy may say them::
-
-    chance(state, shown) -> float                   the probability that the last decision was `shown`, any at all
-    chances(state, shown, cross) -> bool            fill in, for each level of each factor (rows, then columns), the
-                                                    probability of `shown` with that level instead; False: it cannot say
-                                                    (default: `chance` of each, if the state has a field `sizes`, an
-                                                    array of the factors' sizes; else False)
-
-Both are asked right after `decide`, before anything is learned, and answer for what was known *before* it: a `decide`
-that changes the state keeps what they need (which pair led, for example). Their answer follows from the state alone,
-bit for bit. An order that was drawn ahead counts as known only as far as it has been shown.
-
-There, too, the policy starts afresh when rows or columns come and go, on what is known::
-
-    prepare(state, rng)                             lay the state out, where the first `decide` would (default: nothing)
-    relearn(state, shown, pulls, clicks)            outcomes known from before; their tags are not known any more
-    set_context(state, context)                     whose outcomes `relearn` brings next, where the policy looks at the
-                                                    context (default: nothing)
-    defeats(state, n_levels) -> levels              for each level the level that eliminated it (default: itself)
-    adopt(state, defeated_by)                       start with these levels eliminated (where `defeats` is registered)
-
-**For those who watch it** (`rankone explain`, the page of a live experiment), from Python only::
-
-    view(state) -> View | None                      what it believes (default: it does not say)
-    race(state) -> Race | None                      whom it has eliminated (default: nobody, it eliminates nothing)
+Verdicts of live experiments rest on the probabilities of decisions: `chance` or `chances` say them. Both are asked
+right after `decide`, before anything is learned, and answer for what was known *before* it: a `decide` that changes the
+state keeps what they need (which pair led, for example). Their answer follows from the state alone, bit for bit. An
+order that was drawn ahead counts as known only as far as it has been shown.
 
 A negative tag marks a filler: a decision whose outcome the policy does not learn from.
 
@@ -75,13 +39,13 @@ ANY_NUMBER = np.iinfo(np.int64).max
 
 @dispatched
 def decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    """Fill in what to show; return the tag."""
+    """Fill in what to show; return the tag, which files the outcome, however late."""
     raise NotImplementedError
 
 
 @dispatched
 def learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    """Learn what came of a decision."""
+    """Learn what came of a decision; in any order."""
 
 
 @optional
@@ -97,19 +61,19 @@ def settled(state: Any) -> bool:
 
 @optional
 def syncs(state: Any) -> int:
-    """Return how often the policy has taken outcomes in so far; -1 if it does so at every decision."""
+    """Return how often outcomes were taken in so far; -1 if at every decision. Asked after a run, from Python only."""
     return -1
 
 
 @optional
 def room(state: Any) -> int:
-    """Return how many more outcomes fit into the state."""
+    """Return how many more outcomes fit into the state, where not all combinations are counted: then it must grow."""
     return ANY_NUMBER
 
 
 @optional
 def grown(state: Any, more: int) -> Any:
-    """Return the state with room for so many more outcomes."""
+    """Return the state with room for so many more outcomes; from Python only."""
     return state
 
 
@@ -120,12 +84,12 @@ def with_room(state: Any, more: int) -> Any:
 
 @optional
 def prepare(state: Any, rng: Any) -> None:
-    """Make a state that has just started ready to recall outcomes."""
+    """Lay out a state that has just started, where the first `decide` would: `relearn` comes next."""
 
 
 @optional
 def relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
-    """Take in outcomes of what was shown before the policy (re)started."""
+    """Take in outcomes of what was shown before the policy (re)started; their tags are not known any more."""
     raise NotImplementedError  # `check_relearns` is asked first
 
 
@@ -170,7 +134,10 @@ def _default_of_chances(state_class: type) -> Callable[[Any, Any, Any], bool]:
 
 @derived(_default_of_chances)
 def chances(state: Any, shown: Any, cross: Any) -> bool:
-    """Fill in the probability of what is shown with each level of each factor instead; False: the policy cannot say."""
+    """Fill in, for each level of each factor (rows, then columns), the probability of `shown` with that level instead.
+
+    False: the policy cannot say. By default `chance` of each, if the state has a field `sizes`, those of the factors.
+    """
     return False
 
 
@@ -192,7 +159,7 @@ def defeats(state: Any, n_levels: int) -> Ints:
 
 @optional
 def adopt(state: Any, defeated_by: Ints) -> None:
-    """Start with the eliminations of an earlier state; policies that eliminate no levels ignore it."""
+    """Start with the eliminations of an earlier state, where `defeats` is registered."""
 
 
 class View(NamedTuple):

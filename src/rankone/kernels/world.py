@@ -6,17 +6,9 @@ What is shown and what comes back are small arrays of whole numbers: a pair is `
 ``outcome[1]`` (clicked), a combination of D factors ``shown[D]`` and ``outcome[1]``, a list of K positions ``shown[K]``
 (items) and ``outcome[K]`` (clicked).
 
-::
-
-    respond(world, shown, outcome, rng) -> bool     fill in the outcome; False: it will never be observed
-    loss(world, shown) -> float                     expected reward of the best decision now, minus that of this one
-    move(world, step, rng)                          before decision `step`: the world changes (default: it does not)
-    observe(world, step, rng, context)              before decision `step`: what the policy may know of the visitor
-                                                    (default: nothing)
-
-`move` and `observe` are the only places where a world changes, or notes which visitor it has before it. A world that
-registers neither is *steady*: what a decision loses never changes, so that the loop may stop playing a policy whose
-choice never changes either. Nobody has to say so, and nobody can forget to.
+Every world registers `respond` and `loss`. `move` and `observe` are the only places where a world changes, or notes
+which visitor it has before it. A world that registers neither is *steady*: what a decision loses never changes, so that
+the loop may stop playing a policy whose choice never changes either. Nobody has to say so, and nobody can forget to.
 
 Like all kernels of a step they count no references, so they cannot make arrays.
 """
@@ -28,13 +20,13 @@ from rankone.compiling.dispatch import derived, dispatched, optional
 
 @dispatched
 def respond(world: Any, shown: Any, outcome: Any, rng: Any) -> bool:
-    """Fill in what was clicked of what is shown; return whether that is ever observed."""
+    """Fill in the outcome of what is shown; return False where it will never be observed."""
     raise NotImplementedError
 
 
 @dispatched
 def loss(world: Any, shown: Any) -> float:
-    """Return how much less than the best decision this one earns on average."""
+    """Return how much less than the best decision now this one earns on average."""
     raise NotImplementedError
 
 
@@ -45,7 +37,7 @@ def move(world: Any, step: int, rng: Any) -> None:
 
 @optional
 def observe(world: Any, step: int, rng: Any, context: Any) -> None:
-    """Fill in what is known before decision `step`."""
+    """Fill in what a policy may know of the visitor before decision `step`."""
 
 
 _MOVES, _STAYS = (lambda world: False), (lambda world: True)

@@ -116,15 +116,15 @@ class ExperimentMethods(abc.ABC):
         Where the experiment has `goals`, tell the `value` of a `goal` (left out: of the one that steers). Counts and
         amounts add up until the window of the goal ends; one with a `key`, such as an order's number, counts once.
         """
-        value = 1.0 if clicked is None and value is None and goal is not None else value
         return self._carry_out(Tell(id_of(decision), clicked, source, goal=goal, value=value, key=key))
 
     def track(
-        self, visitor: str, goal: str, value: float = 1.0, *, key: str | None = None, source: str | None = None
+        self, visitor: str, goal: str, value: float | None = None, *, key: str | None = None, source: str | None = None
     ) -> Outcome:
         """Tell an outcome of a visitor, by the name with which decisions were asked: it counts for the latest one.
 
-        A visitor without a decision is counted and no error ("unmatched"). An outcome with a `key` counts once.
+        A visitor without a decision is counted and no error ("unmatched"). An outcome with a `key` counts once. Left
+        out, the value is 1; an amount needs one.
         """
         return self._carry_out(Track(visitor, goal, value, key, source))
 
@@ -223,7 +223,7 @@ class ExperimentMethods(abc.ABC):
         return self._change(f"levels/{what}", factor=factor, name=checked_name(name, f"name of a level of '{factor}'"))
 
     def forbid(self, levels: Mapping[str, str]) -> None:
-        """Never show levels of two or more factors together, such as ``{"headline": "20 % off", "button": "free"}``.
+        """Never show levels of two or more factors together, such as ``{"headline": "20% off", "button": "free"}``.
 
         Where the best levels are forbidden together, what is allowed is compared by two levels at a time, which takes
         more visitors. Every level must keep something to be shown with.

@@ -86,7 +86,9 @@ def _checked(name: str, facts: Any) -> dict[str, Any]:
     result = {key: value for key, value in facts.items() if value is not None and value is not False}
     for key, choices in (("kind", KINDS), ("better", (MORE, LESS))):
         if result.get(key, choices[0]) not in choices:
-            raise InputError(f"{key} of '{name}' as one of {', '.join(choices)}", result[key], f"try '{choices[-1]}'")
+            do = f"try '{choices[-1]}'"
+            do = "leave kind out: worse_by makes it a guardrail" if result[key] == "guardrail" else do
+            raise InputError(f"{key} of '{name}' as one of {', '.join(choices)}", result[key], do)
     for key, most in (("cap", MAX_CAP), ("window", _LONGEST), ("worse_by", 10.0)):
         if key in result:
             if not is_number(result[key]) or not 0.0 < result[key] <= most:

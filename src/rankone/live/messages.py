@@ -47,10 +47,10 @@ class Outcome(NamedTuple):
 
     id: str
     clicked: bool | None  # None: void
-    status: str  # "learned", "held" (until its window ends), "late", "void" or "unmatched" (of no decision)
+    status: str  # "learned", "held" (until its window ends), "late", "void", "unmatched" (of no decision) or "refused"
     learned: bool
     repeated: bool = False  # True: it was told before, this time changed nothing
-    note: str | None = None  # what else there is to know of it: that a level was retired after it was shown
+    note: str | None = None  # what else there is to know: a level was retired after it was shown; why it was refused
     goal: str | None = None  # of which it is, where that is not a click
     value: float | None = None  # what the decision brought so far
 
@@ -119,7 +119,7 @@ class Track:
 
     visitor: str
     goal: str
-    value: float = 1.0
+    value: float | None = None
     key: str | None = None
     source: str | None = None
     token: str | None = None
@@ -188,7 +188,7 @@ def checked_request(request: Any) -> Request | InputError:
                 request = dataclasses.replace(request, count=whole_number("count", request.count, most=MAX_BATCH))
         elif not isinstance(request, (Tell, Track, Void)):
             raise InputError("requests Ask, Tell or Void", request, "try do([Tell(decision.id, True), Ask()])")
-        elif isinstance(request, Track) or (isinstance(request, Tell) and request.value is not None):
+        elif isinstance(request, Track) or (isinstance(request, Tell) and _has_value(request)):
             request = _checked_value(request)
         elif isinstance(request, Tell) and type(request.clicked) is not bool:
             request = dataclasses.replace(request, clicked=_checked_click(request.clicked))
@@ -209,6 +209,11 @@ def _check_visitor(asked: Ask) -> None:
         raise InputError("one decision for a visitor", asked.count, "leave out count")
 
 
+def _has_value(tell: Tell) -> bool:
+    """Whether an outcome is the value of a goal; left out it is 1."""
+    return tell.value is not None or (tell.goal is not None and tell.clicked is None)
+
+
 def _checked_value(request: Any) -> Any:
     if isinstance(request, Track):
         checked_name(request.visitor, "visitor")
@@ -219,7 +224,7 @@ def _checked_value(request: Any) -> Any:
         if getattr(request, what) is not None:
             checked_name(getattr(request, what), what)
     value = request.value
-    if not (is_number(value) or isinstance(value, bool)) or not 0.0 <= value < math.inf:
+    if value is not None and (not (is_number(value) or isinstance(value, bool)) or not 0.0 <= value < math.inf):
         raise InputError("a value as a number of at least 0", value, "tell value=49.9, for example")
     return request
 

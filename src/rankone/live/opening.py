@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankone.errors import InputError
-from rankone.evidence.steering import GOALS
+from rankone.evidence.steering import AIMS
 from rankone.kernels.policy import check_relearns
 from rankone.live import settings as declared
 from rankone.live.fold.fold import Fold
@@ -26,12 +26,12 @@ _INSTEAD = {
 }
 
 
-def checked_settings(wishes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an experiment is asked to be (`checked_wishes`), its policy and its past counts checked, too."""
-    asked = declared.checked_wishes(wishes)
-    if wishes.get("policy") is not None:
+def checked_settings(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an experiment is asked to be (`parsed_settings`), its policy and its past counts checked, too."""
+    asked = declared.parsed_settings(wanted)
+    if wanted.get("policy") is not None:
         sizes = [len(levels) for _, levels in asked.get("factors", ())]
-        asked["policy"] = checked_policy(wishes["policy"], sizes or (2, 2)).label
+        asked["policy"] = checked_policy(wanted["policy"], sizes or (2, 2)).label
     if "prior" in asked:
         asked["prior"]["counts"] = read_prior(asked["prior"]["counts"])
     return asked
@@ -48,7 +48,7 @@ def checked_policy(spec: str | Policy, sizes: Sequence[int] = (2, 2)) -> Policy:
 
 
 def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterable[str]]) -> Settings:
-    """Return the settings of a new experiment: what was asked for (`checked_settings`), else the defaults.
+    """Return the settings of a new experiment: what was asked for (`parsed_settings`), else the defaults.
 
     `names` returns the experiments that are there, for whoever meant one of these.
     """
@@ -65,8 +65,8 @@ def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterab
     groups = {group: kind(**asked[group]) for group, kind in GROUPS.items() if group in asked}
     stops = groups.get("stopping", Stopping()).auto
     named_alone = "policy" in asked and not stops  # who wants to stop wants a verdict
-    goal = asked.get("goal", "earn" if named_alone else "both")
-    result = {"seed": secrets.randbits(62), "goal": goal, "explore": GOALS[goal].explore, **asked, **groups}
+    aim = asked.get("aim", "earn" if named_alone else "both")
+    result = {"seed": secrets.randbits(62), "aim": aim, "explore": AIMS[aim].explore, **asked, **groups}
     chosen = checked_policy(asked.get("policy", declared.DEFAULT_POLICY), sizes)
     chosen = with_features(chosen.live() if result["explore"] else chosen, result.get("context"))
     if "control" in groups:

@@ -29,7 +29,7 @@ class Kind(NamedTuple):
         if self.choices or math.isinf(self.high):
             return f"one of {', '.join(self.choices)}" if self.choices else self.said
         span = f"above {self.low:g} and at most" if self.above else f"from {self.low:g} to"
-        return f"{self.said}{span} {self.high:,}" if self.word == "whole" else f"{self.said}{span} {self.high:g}"
+        return f"{self.said}{span} {self.high:,}" if self.word == "whole" else f"{self.said}{span} {self.high:,.12g}"
 
     def check(self, value: Any, what: str, do: str) -> Any:
         """Return a value as the journal keeps it; refuse another and say what to `do`."""

@@ -41,7 +41,7 @@ class Stopping:
     margin: float = declare(
         kind.number(0, 1),
         "Good enough within",
-        "There is also a verdict when what leads is proven within this part of the best combination: 0.05 is 5%.",
+        "A combination proven to be at most this much worse than the best also wins: 0.05 is 5%.",
         0.0,
         example=0.05,
     )
@@ -81,15 +81,15 @@ class Prior:
     counts: Any = declare(
         kind.COUNTS,
         "Past counts",
-        "What was shown and clicked before, as rankone.analyse takes it: "
-        "a file, a dataframe, a pair of arrays. The experiment takes its levels where you name none.",
+        "Past counts of shown and clicked, as for rankone.analyse: a file, "
+        "a dataframe, a pair of arrays. Factors and levels come from it if you name none.",
         example="past.csv",
         option="prior",
     )
     weight: float = declare(
         kind.above(0, 1),
         "Weight of past counts",
-        "How much a past outcome counts. All of one combination count for at most 1,000.",
+        "How much a past outcome counts. The past of one combination counts for at most 1,000 outcomes.",
         0.5,
         option="prior-weight",
     )
@@ -101,9 +101,9 @@ class Watch:
 
     change: str = declare(
         kind.choice(RESTART, WARN, IGNORE),
-        "If levels change against each other",
+        "If levels change relative to each other",
         "What to do when "
-        "levels change against each other: restart (count from zero and keep the old counts apart), warn (in the "
+        "levels change relative to each other: restart (count from zero and keep the old counts apart), warn (in the "
         "report) or ignore.",
         WARN,
         option="on-change",
@@ -130,13 +130,13 @@ class Outcomes:
         example=600,
     )
     max_open: int = declare(
-        kind.whole(1, 10_000_000), "Open decisions at most", "How many decisions may wait for their outcomes.", MAX_OPEN
+        kind.whole(1, 10_000_000), "Most open decisions", "How many decisions may wait for their outcomes.", MAX_OPEN
     )
     max_age: float = declare(
         kind.SECONDS,
-        "Open for at most, seconds",
-        "Seconds after which a decision without an "
-        "outcome makes room for a new one where too many are open; not with a window, which closes decisions itself.",
+        "Longest open, seconds",
+        "Seconds after which an open decision "
+        "makes room for a new one when too many are open. Not with a window, which closes decisions itself.",
         3600.0,
     )
 
@@ -166,12 +166,12 @@ class Settings:
     policy: str = declare(
         kind.POLICY,
         "Policy",
-        "Who chooses what is shown, such as uts (the default) or rank1elim-kl:horizon=100000.",
+        "The rule that chooses what is shown, such as uts (the default) or rank1elim-kl:horizon=100000.",
         example=DEFAULT_POLICY,
     )
-    goal: str = declare(
+    aim: str = declare(
         kind.choice("earn", "both", "decide"),
-        "Goal",
+        "Aim",
         "What it is for: both (earn clicks and find the "
         "winner), earn, or decide (find the winner soonest). Left out: both, or earn where a policy is named and "
         "nothing stops automatically.",
@@ -180,8 +180,8 @@ class Settings:
         kind.number(0, 1),
         "Exploring share",
         "Share of decisions that explore until there is a "
-        "verdict. Left out: 0.5 for both, 0.02 for earn (halved whenever decisions double, from 100 a level on), 1 for "
-        "decide. 0: the policy alone, exactly as in studies.",
+        "verdict. Left out: 0.5 for both, 0.02 for earn (halved whenever decisions double, from 100 per level on), "
+        "1 for decide. 0: the policy alone, exactly as in studies.",
         example=0.1,
     )
     seed: int = declare(
@@ -193,11 +193,11 @@ class Settings:
     goals: Mapping[str, Mapping[str, Any]] | None = declare(
         kind.GOALS,
         "Goals",
-        "What outcomes there are, by name, each with its kind (yes-no; count or amount, with a cap), which way is "
+        "The outcomes to measure, by name, each with its kind (yes-no; count or amount, with a cap), which way is "
         "better (more or less), a window of its own and, for a guardrail, worse_by (0.1: at most 10% worse than the "
         "baseline) and must_clear. The first one steers. Left out: one goal, click.",
         example={"click": {}, "order": {"kind": "amount", "cap": 500}},
-        option="measure",
+        option="goal",
     )
     context: Mapping[str, Any] | None = declare(
         kind.ATTRIBUTES,
@@ -253,11 +253,11 @@ class Settings:
         return cls(**details | lists | groups | {"context": context, "past": lists["past"] and Past(*lists["past"])})
 
 
-class Wishes(TypedDict, total=False):
+class WantedSettings(TypedDict, total=False):
     """Settings as callers write them: keywords of `Client.create`. A group may be a dictionary of some of its own."""
 
     factors: Mapping[str, Sequence[str] | int] | None
-    goal: str | None
+    aim: str | None
     goals: Mapping[str, Mapping[str, Any] | None] | None
     explore: float | None
     seed: int | None
@@ -268,7 +268,7 @@ class Wishes(TypedDict, total=False):
     outcomes: Outcomes | Mapping[str, Any] | None
 
 
-class LocalWishes(Wishes, total=False):
+class LocalWishes(WantedSettings, total=False):
     """Keywords of `Experiment`: also what cannot be sent to a service."""
 
     prior: Prior | Mapping[str, Any] | None
@@ -280,20 +280,20 @@ def _declared() -> Iterator[Setting]:
             if field.metadata:
                 facts = dict(field.metadata)
                 option = facts.pop("option") or field.name.replace("_", "-")
-                remote = (group or field.name) in ("policy", *Wishes.__annotations__)
+                remote = (group or field.name) in ("policy", *WantedSettings.__annotations__)
                 yield Setting(field.name, group, **facts, option=option, remote=remote)
 
 
 SETTINGS = tuple(_declared())
 
 
-def checked_wishes(wishes: Mapping[str, Any]) -> dict[str, Any]:
+def parsed_settings(wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an experiment is asked to be, as the journal keeps it; what is left out, or None, is not in it.
 
-    >>> checked_wishes({"factors": {"headline": ["A", "B"]}, "goal": None, "stopping": {"margin": 0.05}})
+    >>> parsed_settings({"factors": {"headline": ["A", "B"]}, "aim": None, "stopping": {"margin": 0.05}})
     {'factors': (('headline', ('A', 'B')),), 'stopping': {'margin': 0.05}}
     """
-    given = {name: value for name, value in wishes.items() if value is not None}
+    given = {name: value for name, value in wanted.items() if value is not None}
     factors = factors_of_pair(*(given.pop(name, None) for name in ("rows", "cols", "factors")))
     result: dict[str, Any] = {} if factors is None else {"factors": checked_factors(factors)}
     alone = {setting.name: setting for setting in SETTINGS if not setting.group}
@@ -359,9 +359,9 @@ def checked_combinations(sizes: Sequence[int]) -> None:
         raise InputError(f"at most {MAX_COMBINATIONS:,} combinations", got, "leave out some factors or levels")
 
 
-def takes_settings(wishes: type) -> Callable[[Thing], Thing]:
+def takes_settings(wanted: type) -> Callable[[Thing], Thing]:
     """Decorator of a function, or of a class, that takes such ``**settings``: its signature and help spell them out."""
-    hints = get_type_hints(wishes)
+    hints = get_type_hints(wanted)
     texts = {setting.name: setting.help for setting in SETTINGS if not setting.group}
     for group, declared in GROUPS.items():
         parts = [f"{each.name}: {each.help}" for each in SETTINGS if each.group == group]

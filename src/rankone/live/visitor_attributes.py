@@ -99,7 +99,7 @@ def context_in_line(text: str) -> VisitorContext:
     'DE, phone'
     >>> context_in_line("device=phone,device=desktop")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    rankone.errors.InputError: expected context with one level of each attribute - got device=phone,device=desktop ...
+    rankone.errors.InputError: Expected context with one level of each attribute, but got ...
     """
     parts = [tuple(map(str.strip, part.partition("="))) for part in text.split(",")]
     if not all(equals for _, equals, _ in parts):

@@ -228,7 +228,7 @@ $("beliefs-title").textContent = data.interval || data.scoredBy ? "What the poli
 $("beliefs-note").textContent = [
   data.interval && `Bars: ${data.interval}.`, data.scoredBy && `Score: ${data.scoredBy}, the largest is shown next.`, "Dots: clicks per outcome.",
   data.aboutLevels && eliminating && "Times: in sweeps over its own factor.",
-  eliminating && "Dashed: the best lower bound; whose bar ends left of it is eliminated when the stage ends.",
+  eliminating && "Dashed: the best lower bound. A level whose bar ends to its left is eliminated at the end of the stage.",
 ].filter(Boolean).join(" ");
 $("pairs-note").textContent = `Outlined: shown last (● click, ○ none). ★ leads.${eliminating ? " Hatched: eliminated." : frames[0].remaining < data.combinations ? " Hatched: never shown." : ""}`;
 const all = data.combinations, some = all > strips.length ? `The ${strips.length} of ${whole.format(all)} ${thing}s that were shown most. ` : "";

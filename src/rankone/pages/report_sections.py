@@ -203,10 +203,10 @@ def _least_regret(summary: pl.DataFrame, horizon: int) -> str:
         return f"Least regret a{after}: {', '.join(won)}."
     first, *others = ranked.to_dicts()[:4]
     error = f" ± {first['regret_se']:,.2g}" if first["regret_se"] else ""
-    said = f"A{after} {first['policy']} has the least regret: {first['regret_mean']:,.4g}{error}."
+    said = f"{first['policy']} has the least regret a{after}: {first['regret_mean']:,.4g}{error}."
     if others and first["regret_mean"] > 0:
         ratios = [f"{row['policy']} {row['regret_mean'] / first['regret_mean']:.1f} times" for row in others]
-        said += f" The next: {', '.join(ratios)} as much."
+        said += f" Others have more: {', '.join(ratios)} as much."
     return said
 
 
@@ -221,7 +221,7 @@ def _studies(directory: Path) -> dict[str, str]:
 
 
 # A page has room for whole words.
-_FOR_PEOPLE = TITLES | {"regret_p95": "95 % quantile", "seconds": "seconds per run"}
+_FOR_PEOPLE = TITLES | {"regret_p95": "95% quantile", "seconds": "seconds per run"}
 _FOR_PEOPLE.pop("steps_per_second")
 
 

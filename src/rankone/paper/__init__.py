@@ -1,1 +1,1 @@
-"""The paper's figures and theory, reproduced from simulation, with each claim judged by its measured figure."""
+"""The paper's figures, reproduced from simulation, with each claim judged by its measured figure."""

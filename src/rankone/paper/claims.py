@@ -1,9 +1,7 @@
-"""A claim of a paper with the figure that judges it, cells of published tables, and the result of reproducing one."""
+"""A claim of a paper with the figure that judges it, and the result of reproducing one."""
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +10,6 @@ import polars as pl
 
 from rankone.charts.chart import Chart
 from rankone.notebook import Shown
-from rankone.simulation import Study
 from rankone.simulation.store import write_about
 from rankone.writing import write_table, writing_under
 
@@ -75,44 +72,3 @@ class Reproduction(Shown):
             for name, chart in self.charts.items():
                 for suffix in (".png", ".svg", ".html", ".json"):
                     chart.save(directory / f"{name}{suffix}")
-
-
-#: Standard errors, of both figures together, within which two figures agree.
-AGREE = 3.0
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A figure of a published table: which problem and policy it is about, and the mean ± standard error printed."""
-
-    table: str
-    problem: str
-    policy: str
-    mean: float
-    se: float
-
-
-def compare(cells: Sequence[Cell], studies: Sequence[Study]) -> pl.DataFrame:
-    """Return a row per cell: printed, measured, their difference in combined standard errors, and the verdict."""
-    measured = {
-        (row["problem"], row["policy"]): row for study in studies for row in study.summary().iter_rows(named=True)
-    }
-    rows = []
-    for cell in cells:
-        mean, se = (measured[cell.problem, cell.policy][name] for name in ("regret_mean", "regret_se"))
-        apart = (mean - cell.mean) / math.hypot(cell.se, se or 0.0)
-        verdict = "agrees" if abs(apart) <= AGREE else "differs"
-        rows.append((*dataclasses.astuple(cell), mean, se, mean / cell.mean, apart, verdict))
-    columns = ["table", "problem", "policy", "published", "its se", "measured", "± se", "ratio", "standard errors"]
-    return pl.DataFrame(rows, [*columns, "verdict"], orient="row")
-
-
-def judge_tables(compared: pl.DataFrame, titles: Mapping[str, str]) -> list[Claim]:
-    """Judge each table as a whole, policy by policy: do all of its figures agree?"""
-    claims = []
-    reading = f"every figure within {AGREE:g} combined standard errors"
-    for (table, policy), cells in compared.group_by("table", "policy", maintain_order=True):
-        agree, ratios = cells.filter(pl.col("verdict") == "agrees").height, cells["ratio"].to_list()
-        spread = f"{agree} of {cells.height} agree; measured / published {min(ratios):.2f} to {max(ratios):.2f}"
-        claims.append(Claim(f"{titles[str(table)]}: {policy}", reading, spread, agree == cells.height))
-    return claims

@@ -33,7 +33,7 @@ class Drift:
         at: the decisions, counted from 0, from which on each change holds; default: evenly over `span`.
         drift: so many times levels do the same, but glide from place to place instead: rates in between lie on a
             straight line.
-        daily: how far the level of the whole site swings in a day: 0.6 for 60 % up and 60 % down. The highest is that
+        daily: how far the level of the whole site swings in a day: 0.6 for 60% up and 60% down. The highest is that
             of the problem itself, so that no rate exceeds 1.
         weekly: the same over seven days.
         day: decisions of a day.

@@ -4,7 +4,7 @@ The needle in a haystack (paper, section 5.1) has ``u(i) = p_U + gap_U * [i is t
 [0, 1] and gap in (0, 1 - p]. With p = 0 it is the extreme needle of the paper's introduction: a single pair is ever
 clicked. The sizes of `headlines` were measured on the Upworthy Research Archive (docs/check-rank1.md): where
 tests cross two elements, the logarithms of click rates vary by 0.19 (standard deviation) between levels of one and by
-0.14 between levels of the other, around rates near 1.3 %.
+0.14 between levels of the other, around rates near 1.3%.
 """
 
 import math

@@ -70,6 +70,8 @@ def load_problems(path: str | Path) -> list[Any]:
         text = path.read_text(encoding="utf-8-sig")  # spreadsheets put a byte order mark first
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        if isinstance(error, FileNotFoundError):
+            raise InputError("No such file:", str(path), "") from None
         raise InputError(f"a file {path} that can be read", str(reason).lower(), "check the path") from None
     if suffix == ".csv":
         return [_from_csv(text, path)]

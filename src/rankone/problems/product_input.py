@@ -1,4 +1,4 @@
-"""What somebody says a product of factors is, checked: expected - got - do this."""
+"""What somebody says a product of factors is, checked."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -78,7 +78,7 @@ class Arena(Shown):
 
     Columns of `table`: problem, half, trap, policy, runs, horizon, regret_mean, regret_se, regret_median, regret_p95,
     regret_p99, times_bound (mean regret as a multiple of C(u, v) log n), sync_points and seconds (a run). An arena of
-    lists also has the world of each problem, and in `lost` the 95 % quantile as a share of what random lists lose.
+    lists also has the world of each problem, and in `lost` the 95% quantile as a share of what random lists lose.
     """
 
     table: pl.DataFrame
@@ -106,7 +106,7 @@ class Arena(Shown):
         return "world" in self.table.columns
 
     def ratios(self) -> pl.DataFrame:
-        """Return mean and 99 % quantile of each policy's regret as multiples of the reference's, problem by problem."""
+        """Return mean and 99% quantile of each policy's regret as multiples of the reference's, problem by problem."""
         ours = ("regret_mean", "regret_se", "regret_p99")
         reference = self.table.filter(pl.col("policy") == self.against).select("problem", "horizon", *ours)
         both = self.table.join(reference, on=["problem", "horizon"], suffix="_reference", maintain_order="left")
@@ -133,7 +133,7 @@ class Arena(Shown):
         """Return a row per policy and world, best first: how it does there, also where it was not made for.
 
         Columns: policy, world, against_mean (geometric mean of its regret as a multiple of the reference's), and lost:
-        of the world's problems the worst 95 % quantile of regret, as a share of what random lists lose.
+        of the world's problems the worst 95% quantile of regret, as a share of what random lists lose.
         """
         if not self.of_lists:
             raise InputError("an arena of lists", "one of pairs", "pass lists=True to arena")
@@ -220,8 +220,8 @@ def arena(
     ['uts', 'ucb1']
     """
     late, seed = as_feedback(feedback), as_seed(seed)
-    wishes = {"lists": lists, "factors": factors, "drifting": drifting, "features": features, "visitors": visitors}
-    chosen = [name for name, wanted in wishes.items() if wanted]
+    kinds = {"lists": lists, "factors": factors, "drifting": drifting, "features": features, "visitors": visitors}
+    chosen = [name for name, wanted in kinds.items() if wanted]
     if len(chosen) > 1:
         raise InputError("one arena, such as the arena of lists or of factors", ", ".join(chosen), "choose one of them")
     field = _FIELDS[chosen[0] if chosen else "pairs"]

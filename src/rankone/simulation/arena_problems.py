@@ -6,7 +6,7 @@ part, as large as a half, is like real tests of headlines and images: many click
 
 * Lists (``rankone arena --lists``): each belongs to a *world*, how visitors read and click; a policy made for one world
   plays in all of them. In the two traps the first position is not the one at which an item is worth most.
-* Two to eight factors (``--factors``): best click rates of 1 % to 81 %; in some, two levels are better together than
+* Two to eight factors (``--factors``): best click rates of 1% to 81%; in some, two levels are better together than
   their product says, in others effects are added. Traps are hard to get to by single changes, or mislead pooling.
 * Items with features (``--features``): attraction linear or logistic in them, items that stay or are new for each list.
   In a trap, features say nothing of attraction. Visitors with features (``--visitors``): in a trap, who they are makes

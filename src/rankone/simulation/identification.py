@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rankone.evidence.steering import ERROR_RATE, GOALS, Goal
+from rankone.evidence.steering import AIMS, ERROR_RATE, Aim
 from rankone.notebook import Shown, text_table
 from rankone.numerics.product_fit import product_rates
 from rankone.policies import Policy, as_policy
@@ -28,7 +28,7 @@ from rankone.simulation.simulate import listed
 from rankone.specs import as_whole_number, number_in, one_of
 
 POLICY_ALONE = "policy"  # explores nothing besides what the policy draws
-RULES = {**GOALS, POLICY_ALONE: Goal(explore=0.0, lead=0.5, patience=math.inf)}
+RULES = {**AIMS, POLICY_ALONE: Aim(explore=0.0, lead=0.5, patience=math.inf)}
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -36,7 +36,7 @@ class Identification(Shown):
     """Decisions until a verdict and the share of wrong ones, rule by rule; and the same after fixed budgets.
 
     Args:
-        confidence: a row for each problem, policy and goal.
+        confidence: a row for each problem, policy and aim.
         budget: a row for each of them and each budget; empty where none was given.
         error: of the verdicts, as promised.
     """
@@ -63,7 +63,7 @@ def identify(
     problems: Product | str | Sequence[Product | str],
     policies: Policy | str | Sequence[Policy | str] = "uts",
     *,
-    goals: str | Sequence[str] = ("both", "decide"),
+    aims: str | Sequence[str] = ("both", "decide"),
     error: float = ERROR_RATE,
     longest: int = 100_000,
     budgets: int | Sequence[int] = (),
@@ -76,7 +76,7 @@ def identify(
     Args:
         problems: products of factors, or their texts.
         policies: what decides where nothing is explored.
-        goals: how to explore: "earn", "both", "decide" as in live experiments, or "policy" for the policy alone. With
+        aims: how to explore: "earn", "both", "decide" as in live experiments, or "policy" for the policy alone. With
             "decide" everything is explored, so that policies make no difference: the first one stands for all.
         error: the probability of a wrong verdict, at most.
         longest: decisions after which a run ends without a verdict.
@@ -85,26 +85,26 @@ def identify(
         seed: of all of them.
         progress: True for a bar, or a function of (finished, all).
 
-    >>> found = identify("needle:3x3:p=0.3,gap=0.5", goals="decide", budgets=500, runs=5)
+    >>> found = identify("needle:3x3:p=0.3,gap=0.5", aims="decide", budgets=500, runs=5)
     >>> [row["wrong"] for row in found.confidence], found.budget[0]["wrong"] <= 0.4
     ([0.0], True)
     """
     worlds = [product_to_rehearse(problem) for problem in listed(problems, (Product, str), "problems", "needle:8x8")]
     players = [as_policy(policy) for policy in listed(policies, (Policy, str), "policies", "uts")]
-    rules = [one_of("goals", goal, tuple(RULES)) for goal in listed(goals, (str,), "goals", "decide")]
+    rules = [one_of("aims", aim, tuple(RULES)) for aim in listed(aims, (str,), "aims", "decide")]
     number_in("error", error, "(0, 1)", example=ERROR_RATE)
     ends = [as_whole_number("budgets", each) for each in ([budgets] if isinstance(budgets, int) else budgets)]
     runs, longest = as_whole_number("runs", runs), as_whole_number("longest", longest)
     cases = [
-        (world, goal, player)
-        for world, goal in itertools.product(worlds, rules)
-        for player in (players[:1] if RULES[goal].explore >= 1.0 else players)
+        (world, aim, player)
+        for world, aim in itertools.product(worlds, rules)
+        for player in (players[:1] if RULES[aim].explore >= 1.0 else players)
     ]
     report, confidence, budget = as_progress(progress), list[dict[str, Any]](), list[dict[str, Any]]()
-    for number, (world, goal, player) in enumerate(cases):
+    for number, (world, aim, player) in enumerate(cases):
         report(number, len(cases))
-        about = {"problem": world.name, "policy": player.label, "goal": goal, "runs": runs}
-        how: dict[str, Any] = {"policy": player, "goal": RULES[goal], "error": error, "runs": runs, "seed": seed}
+        about = {"problem": world.name, "policy": player.label, "aim": aim, "runs": runs}
+        how: dict[str, Any] = {"policy": player, "aim": RULES[aim], "error": error, "runs": runs, "seed": seed}
         played = simulate_experiment(world, visitors=longest, after="stop", **how)
         confidence.append(about | _until_sure(played, characteristic_time(world) * math.log(1.0 / error)))
         for end in ends:

@@ -1,4 +1,4 @@
-"""Tests for classes of your own: what rankone asks of its policies, problems, click models, log formats and storages.
+"""Tests for classes of your own: what rankone asks of its policies, problems and families of problems.
 
 A suite is a class with tests as its methods. In a test module, say what is to be tested; pytest finds the rest::
 
@@ -11,11 +11,8 @@ Elsewhere, in a script or a notebook, ``PolicySuite.check(policy=EpsilonGreedy()
 needs no pytest. What fails says what was expected, what came and what to do (`rankone.errors.ConformanceError`).
 """
 
-from rankone.testing.click_models import ClickModelSuite
-from rankone.testing.formats import FormatSuite
 from rankone.testing.policies import PolicySuite
 from rankone.testing.problems import FamilySuite, ProblemSuite
-from rankone.testing.storages import StorageSuite
 from rankone.testing.suite import Suite
 
-__all__ = ["ClickModelSuite", "FamilySuite", "FormatSuite", "PolicySuite", "ProblemSuite", "StorageSuite", "Suite"]
+__all__ = ["FamilySuite", "PolicySuite", "ProblemSuite", "Suite"]

@@ -59,7 +59,7 @@ def expect_refusal(
     try:
         call()
     except error as refusal:
-        expect(says in str(refusal), expected, str(refusal), do)
+        expect(says.lower() in str(refusal).lower(), expected, str(refusal), do)
         return refusal
     except Exception as other:
         raise ConformanceError(expected, f"{type(other).__name__}: {other}", do) from other

@@ -15,14 +15,10 @@ the mean weight (of each position). `dm` is a model's mean for the target, and
 the estimator of Kiyohara et al. (WSDM 2022) for a model whose value of a beginning is what it expects at that position
 and below: their sum telescopes to this one. m is fitted to other lists than those that it corrects.
 
-Models are quick to fit, and wrong ones do no harm:
-
-    cascade      a visitor goes down the list; an item is clicked with its attraction; after a click at position k the
-                 visitor goes on with probability g_k, else always (the dependent click model, Guo et al. 2009; its
-                 closed form: attraction = clicks / impressions down to the last click)
-    product      attraction of the item times examination of the position, the likeliest such product
-
-Either says how probable a click at position k is, given the items down to k.
+The model is quick to fit, and a wrong one does no harm: a visitor goes down the list; an item is clicked with its
+attraction; after a click at position k the visitor goes on with probability g_k, else always (the dependent click
+model, Guo et al. 2009; its closed form: attraction = clicks / impressions down to the last click). It says how probable
+a click at position k is, given the items down to k.
 """
 
 from __future__ import annotations
@@ -34,7 +30,6 @@ import numpy as np
 
 from rankone.analysis.what_if.off_policy import FOLDS, Estimate, effective_size, mean_estimate
 from rankone.numerics.arrays import Floats, Ints
-from rankone.numerics.product_fit import Design
 from rankone.numerics.seeds import generator
 
 
@@ -49,7 +44,7 @@ class LoggedLists(NamedTuple):
     weights: dict[str, Floats]  # sips, rips, iips: (lists, positions), sips (lists, 1); as far as they are known
 
 
-def list_estimates(log: LoggedLists, baseline: str, seed: int) -> list[Estimate]:
+def list_estimates(log: LoggedLists, seed: int) -> list[Estimate]:
     """Return every estimate of the target's mean outcome that the log allows for."""
     estimates = []
     for name, weight in log.weights.items():
@@ -59,7 +54,7 @@ def list_estimates(log: LoggedLists, baseline: str, seed: int) -> list[Estimate]
             mean_estimate(name, (weight * reward).sum(axis=1), worth),
             _normalised(f"sn{name}", weight, reward, worth),
         ]
-    model, by_model = cross_fitted_lists(log, baseline, seed)
+    model, by_model = cross_fitted_lists(log, seed)
     estimates.append(Estimate("dm", float(by_model.mean()), np.nan, np.nan))
     if "rips" in log.weights:
         weight = log.weights["rips"]
@@ -83,7 +78,7 @@ def _normalised(name: str, weight: Floats, reward: Floats, effective: float) -> 
     return mean_estimate(name, scores, effective)._replace(value=float(values.sum()))
 
 
-def cross_fitted_lists(log: LoggedLists, baseline: str, seed: int) -> tuple[Floats, Floats]:
+def cross_fitted_lists(log: LoggedLists, seed: int) -> tuple[Floats, Floats]:
     """Return what a model fitted to the other folds expects at each place, and of the target's lists.
 
     Of items that the log never shows it knows nothing: then it has no value for the target.
@@ -95,7 +90,7 @@ def cross_fitted_lists(log: LoggedLists, baseline: str, seed: int) -> tuple[Floa
     model, mean = np.empty(log.reward.shape), np.empty(len(log.items))
     unknown = bool((log.target >= log.n_items).any())
     for own, counted in zip(parts, counts, strict=True):
-        predict = BASELINES[baseline](total.less(counted))
+        predict = cascade(total.less(counted))
         model[own] = predict(log.items[own])
         mean[own] = np.nan if unknown else float(log.probability @ predict(log.target).sum(axis=1))
     return model, mean
@@ -112,10 +107,6 @@ class ListCounts(NamedTuple):
     def less(self, others: ListCounts) -> ListCounts:
         """Return what is left without others."""
         return ListCounts(*(own - other for own, other in zip(self, others, strict=True)))
-
-
-#: From lists by number, (lists, positions), to the probability of a click at each place.
-Baseline = Callable[[Ints], Floats]
 
 
 def count_lists(items: Ints, clicked: Floats, n_items: int) -> ListCounts:
@@ -135,8 +126,8 @@ def count_lists(items: Ints, clicked: Floats, n_items: int) -> ListCounts:
     )
 
 
-def cascade(counts: ListCounts) -> Baseline:
-    """Fit the dependent click model by its closed form."""
+def cascade(counts: ListCounts) -> Callable[[Ints], Floats]:
+    """Fit the dependent click model; return what takes lists by number to the probability of a click at each place."""
     attraction = counts.clicked.sum(axis=1) / np.maximum(counts.reached.sum(axis=1), 1.0)
     clicks = counts.clicked.sum(axis=0)
     stops = np.where(clicks > 0.0, counts.last.sum(axis=0) / np.maximum(clicks, 1e-300), 0.0)
@@ -148,21 +139,3 @@ def cascade(counts: ListCounts) -> Baseline:
         return attracted
 
     return predict
-
-
-def product(counts: ListCounts) -> Baseline:
-    """Fit the likeliest product of item and position."""
-    items, positions = np.nonzero(counts.shown)
-    rates = np.zeros(counts.shown.shape)
-    if counts.clicked.sum():
-        places, cells = np.column_stack([items, positions]), (items, positions)
-        x = Design.of(places, counts.shown.shape, counts.shown[cells], counts.clicked[cells]).maximise().x
-        rates = np.minimum(np.exp(x[: len(rates), None] + x[len(rates) :]), 1.0)
-
-    def predict(lists: Ints) -> Floats:
-        return rates[lists, np.arange(lists.shape[1])]
-
-    return predict
-
-
-BASELINES: dict[str, Callable[[ListCounts], Baseline]] = {"cascade": cascade, "product": product}

@@ -59,9 +59,8 @@ def usable_rows(
     chance: str | None,
     time: str | None,
     assumed: str,
-    more: Sequence[str] = (),
 ) -> Rows:
-    """Take the decisions of a table that can be used; `more` columns are kept as they are.
+    """Take the decisions of a table that can be used.
 
     `assumed`: empty, or what probabilities are taken for where the log has none: "uniform" over the combinations in it,
     or "estimated" as their shares of the log.
@@ -70,14 +69,14 @@ def usable_rows(
     probability = None
     if not assumed:
         probability = chance or find_column(table, CHANCES, "the probability of a decision", "chance")
-    check_columns(table, [*names, *more, *filter(None, (outcome, probability, time))])
+    check_columns(table, [*names, *filter(None, (outcome, probability, time))])
     exported = "learned" in table.columns  # what `rankone export` wrote: outcomes that do not count are in it, too
     rows = _in_time(table, time, exported)
     if exported:
         rows = rows.filter(number_column(table, "learned").eq(1.0).fill_null(value=False))
     numbers = {"reward": outcome} | ({"chance": probability} if probability else {})
     columns = {name: number_column(table, column) for name, column in numbers.items()}
-    rows = rows.select(*(pl.col(name).cast(pl.String) for name in names), *more, **columns)
+    rows = rows.select(*(pl.col(name).cast(pl.String) for name in names), **columns)
     rows = rows.drop_nulls([*names, *(["reward"] if exported else numbers)])
     without_chance = rows["chance"].null_count() if probability else 0
     if exported and 0 < without_chance == rows.height:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankone.analysis.what_if import logged_decisions as reading
-from rankone.analysis.what_if.list_off_policy import BASELINES, list_estimates
+from rankone.analysis.what_if.list_off_policy import list_estimates
 from rankone.analysis.what_if.logged_lists import Columns, read_list_target, read_lists
 from rankone.analysis.what_if.off_policy import LEAST, Estimated, effective_size, estimate_table, estimates, rates_moved
 from rankone.analysis.what_if.replayed_policy import ReplayedPolicy, replay_policy
@@ -245,7 +245,6 @@ class WhatIfLists(Estimated):
     unsupported: dict[str, float]  # share of the target that the log never shows, by kind of weights
     target: str
     of: str  # "clicks" or "any"
-    baseline: str
     assumed: str  # "uniform" or "estimated" where the log has no probabilities, else empty
     level: float
 
@@ -281,7 +280,7 @@ class WhatIfLists(Estimated):
             "rest as the whole.": any(self.unsupported.values()),
             "sips holds in any world; rips and cascade-dr if a click does not depend on what stands below (cascades); "
             "iips only if it depends on its own item and position: do not use it where it differs from rips by more "
-            f"than the intervals allow. dm is the model '{self.baseline}'.": self.answered,
+            "than the intervals allow. dm is a dependent click model.": self.answered,
             f"{percent(self.level)} intervals, for a target chosen before looking. Empty: worth fewer than "
             f"{LEAST:.0f} lists, or items that the log never shows.": self.answered,
         }
@@ -300,7 +299,6 @@ def evaluate_lists(
     chance: str | Mapping[str, str] | None = None,
     uniform: bool = False,
     estimated: bool = False,
-    baseline: str = "cascade",
     level: float = 0.95,
     seed: int = 0,
 ) -> WhatIfLists:
@@ -324,7 +322,6 @@ def evaluate_lists(
         uniform: the log has no probabilities, and every list of the items in it was equally likely.
         estimated: the log has no probabilities, and its policy neither changed nor looked at who was asking: they are
             the shares of lists, of their beginnings, and of items at positions.
-        baseline: model that `cascade-dr` is corrected from, ``"cascade"`` or ``"product"``.
         level: of the intervals.
         seed: of the folds.
 
@@ -336,12 +333,11 @@ def evaluate_lists(
     """
     number_in("level", level, "(0, 1)", example=0.95)
     one_of("of", of, VALUES)
-    one_of("baseline", baseline, BASELINES)
     wanted, assumed = read_list_target(target), reading.assumption(uniform, estimated)
     columns = Columns(list, position, item, clicked, chance)
     logged, left_out, unsupported = read_lists(reading.table_of(log), wanted, columns, assumed, first_click=of == "any")
     earned, most = logged.reward.sum(axis=1), 1.0 if of == "any" else float(wanted.positions)
-    answer = estimate_table(list_estimates(logged, baseline, seed), level, earned, most)  # 0 or 1 in a cascade
+    answer = estimate_table(list_estimates(logged, seed), level, earned, most)  # 0 or 1 in a cascade
     weights = pl.col("estimator").replace(_WEIGHTS)
     largest = {kind: float(weight.max()) for kind, weight in logged.weights.items()}
     answer = answer.with_columns(
@@ -356,7 +352,6 @@ def evaluate_lists(
         unsupported=unsupported,
         target=wanted.text,
         of=of,
-        baseline=baseline,
         assumed=assumed,
         level=level,
     )

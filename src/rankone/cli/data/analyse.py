@@ -24,7 +24,7 @@ def analyse(
         None, help="Column of amounts: say which level brings most per visitor instead."
     ),
     cap: float | None = typer.Option(None, help="With --revenue: the most that a visitor counts for."),
-    uneven: bool = typer.Option(False, "--uneven", help="No equal split was meant: do not test for one."),
+    uneven: bool = typer.Option(False, "--uneven", help="The split was not meant to be equal: do not test for that."),
     control: str | None = typer.Option(None, help="Combination to compare with: headline=A,image=1."),
     confidence: float = CONFIDENCE,
     simulations: int = typer.Option(999, help="Tables to simulate for the test of interaction, at most."),

@@ -43,8 +43,8 @@ def check_rank1(
     from rankone.live.storage import is_database
 
     brief, details, as_json = (options.pop(name) for name in DEPTHS)
-    wishes: dict[str, Any] = {"simulations": simulations, "level": level, "seed": seed}
-    wishes["dispersion"] = options.pop("dispersion")
+    wanted: dict[str, Any] = {"simulations": simulations, "level": level, "seed": seed}
+    wanted["dispersion"] = options.pop("dispersion")
     taken: list[str] = []
     if is_database(source[0]):
         from rankone.analysis.interactions import check_experiment
@@ -53,7 +53,7 @@ def check_rank1(
         if len(source) != 2:
             raise InputError("a database and the name of an experiment", " ".join(source), "see `rankone experiments`")
         with Database(source[0], read_only=True) as database, progress_bar("simulations") as progress:
-            checked = check_experiment(database, source[1], progress=progress, **wishes)
+            checked = check_experiment(database, source[1], progress=progress, **wanted)
     else:
         from rankone.analysis.interactions import check_counts
         from rankone.clicks.counts.factor_counts import FactorCounts
@@ -62,9 +62,9 @@ def check_rank1(
         tables = _tables(source, top, min_impressions, options)
         with progress_bar("simulations") as progress:
             if isinstance(tables, FactorCounts):
-                checked, taken = check_counts(tables, progress=progress, **wishes), tables.taken
+                checked, taken = check_counts(tables, progress=progress, **wanted), tables.taken
             else:
-                checked = check_rank1(tables, progress=progress, **wishes)
+                checked = check_rank1(tables, progress=progress, **wanted)
     if chart is not None:
         checked.chart().save(chart)
     if as_json:
@@ -78,22 +78,14 @@ def check_rank1(
         print(f"Written: {chart}")
 
 
-def _tables(
-    source: list[str], top: int, min_impressions: int, options: dict[str, Any]
-) -> Counts | list[FactorCounts] | FactorCounts:
-    """Read a table of factors, a table of pairs or a click log, whichever it is."""
-    from rankone import clicks
+def _tables(source: list[str], top: int, min_impressions: int, options: dict[str, Any]) -> Counts | FactorCounts:
+    """Read a table of factors or a click log, whichever it is."""
     from rankone.clicks.counts.factor_counts import as_factor_counts, holds_factors
-    from rankone.clicks.counts.pair_counts import holds_pair_counts
-    from rankone.clicks.counts.table_files import header_of, read_table
+    from rankone.clicks.counts.table_files import read_table
 
     columns = {name: options.pop(name) for name in ("factor", "shown", "clicked", "slice", "all_rows")}
     named, log_named = any(columns.values()), bool(options["format"] or options["option"])
-    factors = len(source) == 1 and (named or (not log_named and holds_factors(source[0])))
-    queries = len(source) == 1 and "query" in map(str.casefold, header_of(source[0]))
-    if len(source) == 1 and not named and holds_pair_counts(source[0]) and (queries or not factors):
-        return clicks.read_pair_counts(source[0])
-    if factors:
+    if len(source) == 1 and (named or (not log_named and holds_factors(source[0]))):
         return as_factor_counts(read_table(source[0]), factors=columns.pop("factor") or (), **columns)
     return _logs.read_counts(source, top, options).shown_at_least(min_impressions)
 

@@ -29,9 +29,9 @@ def compare_models(
     chosen = [str(name) for name in model] if model else None
     for name in chosen or []:
         clicks.as_model(name)  # a wrong name is refused before the log is read
-    wishes = _logs.for_reader(**reading, holdout=holdout, holdout_lists=holdout_lists, seed=seed)
+    wanted = _logs.for_reader(**reading, holdout=holdout, holdout_lists=holdout_lists, seed=seed)
     with _logs.reading_bar() as progress:
-        counts, lists = clicks.read_split(log, progress=progress, **wishes)
+        counts, lists = clicks.read_split(log, progress=progress, **wanted)
     if top:
         counts = counts.top(top)
     with progress_bar("models") as fitting:

@@ -24,7 +24,7 @@ def generate_log(
     truth: Path | None = typer.Option(None, help="JSON file for the true problems."),
     as_json: bool = JSON,
 ) -> None:
-    """Write a simulated click log whose true values are known, to try things on."""
+    """Write a simulated click log whose true values are known, to experiment with."""
     from rankone import clicks
     from rankone.cli._progress import progress_bar
     from rankone.problems.files import save_problems

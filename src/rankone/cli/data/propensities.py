@@ -19,6 +19,7 @@ def propensities(
         None, help="The rows of the log, each with its weight (.parquet or .csv); a table keeps its columns."
     ),
     clip: float = typer.Option(10.0, help="The largest weight of a click."),
+    method: str = _logs.METHOD,
     level: float = CONFIDENCE,
     as_json: bool = JSON,
     **reading: Any,
@@ -31,7 +32,8 @@ def propensities(
         weights_file(out)  # a wrong name is refused before the log is read
     max_bad = reading.pop("max_bad")
     rows = clicks.log_rows(log, **_logs.for_reader(**reading))
-    weighed = clicks.propensities(rows.frame, **rows.columns, clip=clip, level=level, max_bad=max_bad)
+    wishes: dict[str, Any] = {"clip": clip, "method": method, "level": level, "max_bad": max_bad}
+    weighed = clicks.propensities(rows.frame, **rows.columns, **wishes)
     if out is not None:
         save_weights(weighed.weights(rows.frame), out)
     if as_json:

@@ -52,7 +52,7 @@ def what_if(
         False, "--uniform", help="The log has no probabilities: every combination in it was equally likely."
     ),
     estimated: bool = typer.Option(
-        False, "--estimated", help="The log has no probabilities, its policy never changed: they are its shares."
+        False, "--estimated", help="The log has no probabilities and its policy never changed: take its shares instead."
     ),
     confidence: float = CONFIDENCE,
     seed: int = SEED,

@@ -64,7 +64,7 @@ def create(
     ),
     **options: Any,
 ) -> None:
-    """Create an experiment, and its database if that is new. A running service picks it up."""
+    """Create an experiment, and its database if there is none yet. A running service picks it up."""
     from rankone.live import Database, Experiment
     from rankone.live.opening import checked_settings, weighted
     from rankone.live.report.report_wording import alone_text, prior_text
@@ -73,30 +73,30 @@ def create(
     if not factors and not (row and col):
         expected = "--row and --col, or --factor"
         raise InputError(expected, "none" if not row and not col else "one of them", "try --row A --row B --col x")
-    wishes = _wishes(options, row, col) | {"factors": factors, "rows": row or None, "cols": col or None}
-    asked = checked_settings(wishes)  # before there is a file
+    wanted = _wanted(options, row, col) | {"factors": factors, "rows": row or None, "cols": col or None}
+    asked = checked_settings(wanted)  # before there is a file
     past = asked.get("prior", {}).get("counts")
     if past is not None:
         weighted(past, dict(asked["factors"]), 1.0)
-        wishes["prior"]["counts"] = past
+        wanted["prior"]["counts"] = past
     with Database(db) as database:
         where = database.where
         if name in database.names():
             do = f"choose another name, or see it: rankone experiments {shlex.quote(where)}"
             raise InputError("the name of a new experiment", name, do)
-        made = Experiment(name, db=database, **wishes).report()
+        made = Experiment(name, db=database, **wanted).report()
     one = all(len(each.levels) == 1 for each in made.factors)
     what = f"combination{'' if one else 's'} of {', '.join(made.best)}"
     size = " x ".join(str(len(each.levels)) for each in made.factors)
-    chosen = f"{size} {what}, goal {made.goal}, policy {made.policy}"
+    chosen = f"{size} {what}, aim {made.aim}, policy {made.policy}"
     print(f"'{name}' is ready: {chosen}, in {where}.", file=sys.stderr)
     for sentence in [*alone_text(made), *prior_text(made), *([] if past is None else past.taken)]:
         print(sentence, file=sys.stderr)
 
 
-def _wishes(options: Mapping[str, Any], rows: Sequence[str], cols: Sequence[str]) -> dict[str, Any]:
+def _wanted(options: Mapping[str, Any], rows: Sequence[str], cols: Sequence[str]) -> dict[str, Any]:
     """Return the settings that options give, group by group."""
-    wishes: dict[str, Any] = {}
+    wanted: dict[str, Any] = {}
     for name, setting in _OPTIONS.items():
         value = options[name]
         if value is None or value is False or value == []:
@@ -108,8 +108,8 @@ def _wishes(options: Mapping[str, Any], rows: Sequence[str], cols: Sequence[str]
         if setting.kind.word == "combination":
             value = _pair(value, rows, cols) if rows or cols else level_of_each(value.split(","))
         value = setting.kind.check(value, f"--{setting.option}", f"try --{setting.option} {setting.example}")
-        (wishes.setdefault(setting.group, {}) if setting.group else wishes)[setting.name] = value
-    return wishes
+        (wanted.setdefault(setting.group, {}) if setting.group else wanted)[setting.name] = value
+    return wanted
 
 
 def _pair(control: str, rows: Sequence[str], cols: Sequence[str]) -> tuple[str, str]:

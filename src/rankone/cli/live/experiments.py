@@ -45,13 +45,13 @@ def experiments(
             try:
                 reports.append(Experiment(each, db=database).report())
             except JournalError as error:  # the others are shown all the same
-                damaged[each] = error.printed
+                damaged[each] = str(error)
     if as_json:
         print_json([report.to_dict() for report in reports])
     else:
         rows: list[Any] = list(map(_row, reports))
         rows += [(each, None, None, "damaged", None, None, None, detail) for each, detail in damaged.items()]
-        show_rows(rows, ("experiment", "policy", "goal", "status", "decisions", "clicks", "open", "result"))
+        show_rows(rows, ("experiment", "policy", "aim", "status", "decisions", "clicks", "open", "result"))
     if damaged or pages:
         got = f"damaged ones: {', '.join(damaged)}" if damaged else "damaged pages: what is shown may not be all"
         raise JournalError("journals that can be read", got, "run `rankone doctor` on this database")
@@ -59,7 +59,7 @@ def experiments(
 
 def _row(report: Report) -> tuple[Any, ...]:
     counts = (report.decisions, report.outcomes["clicked"], report.outcomes["open"])
-    return report.name, report.policy, report.goal or "-", _status(report), *counts, report.headline
+    return report.name, report.policy, report.aim or "-", _status(report), *counts, report.headline
 
 
 def _status(report: Report) -> str:
@@ -73,7 +73,7 @@ def _status(report: Report) -> str:
 def changes(db: str = DB, name: str = NAME, as_json: bool = JSON) -> None:
     """List who changed what in an experiment, and when: levels, stops, exclusions, archives.
 
-    Who: the id of the token used; empty for a change made on the machine of the database.
+    'who' is the id of the token used; empty for a change made on the database's own machine.
     """
     from rankone.live import Database
     from rankone.live.operate.change_log import changes_of

@@ -40,7 +40,7 @@ def forbid(
     level: list[str] = typer.Option(..., "--level", help=_LEVEL_HELP),
     allow: bool = typer.Option(False, "--allow", help="Show them together again."),
 ) -> None:
-    """Never show levels of two or more factors together, such as "20 % off" with "19 dollars off"."""
+    """Never show levels of two or more factors together, such as "20% off" with "19 dollars off"."""
     levels = level_of_each(level) or {}
     with experiment_of(db, name) as experiment:
         (experiment.allow if allow else experiment.forbid)(levels)
@@ -56,7 +56,8 @@ def context(
     """Declare which attributes of visitors count; all others are ignored."""
     with experiment_of(db, name) as experiment:
         experiment.declare_context(declared_attributes(attribute))
-        print(experiment.changes()[-1].what)
+        what = experiment.changes()[-1].what
+        print(f"{what[:1].upper()}{what[1:]}.")
 
 
 @command("exclude", example="rankone.db homepage --token 4f1c09ab77d2 --why robots")

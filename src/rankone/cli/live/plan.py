@@ -24,17 +24,17 @@ def plan(
         "Instead of --rows and --cols.",
     ),
     rate: float = typer.Option(..., help="Click rate of a pair that differs from the best in one part, such as 0.03."),
-    lift: float | None = typer.Option(None, help="How much more often the best pair is clicked: 0.1 is 10 % more."),
+    lift: float | None = typer.Option(None, help="How much more often the best pair is clicked: 0.1 is 10% more."),
     visitors_a_day: float = typer.Option(None, help="Visitors per day; the answer is then in days too."),
-    goal: str | None = typer.Option(None, help="earn, both or decide; without it all three."),
-    margin: float = typer.Option(0.0, help="A winner at most this much worse than the best is enough: 0.05 is 5 %."),
-    error: float = typer.Option(0.05, help="How often the verdict may be wrong: 0.05 is 5 %."),
+    aim: str | None = typer.Option(None, help="earn, both or decide; without it all three."),
+    margin: float = typer.Option(0.0, help="A winner at most this much worse than the best is enough: 0.05 is 5%."),
+    error: float = typer.Option(0.05, help="Largest probability that the verdict is wrong: 0.05 is 5%."),
     average: float | None = typer.Option(None, help="Revenue: the average order; --rate says how many order."),
     spread: float = typer.Option(1.0, help="Revenue: standard deviation of orders, as part of their average."),
     cap: float | None = typer.Option(
         None, help="Revenue: the most that a visitor counts for; by default ten average orders."
     ),
-    worse_by: float | None = typer.Option(None, help="A guardrail instead: how long until it is cleared, 0.1 is 10 %."),
+    worse_by: float | None = typer.Option(None, help="A guardrail instead: how long until it is cleared, 0.1 is 10%."),
     goals: int | None = typer.Option(None, help="Revenue or a guardrail: how many goals share the error.", metavar="N"),
     chart: Path | None = typer.Option(None, help="Draw the answer: .png, .svg, .pdf or .html."),
     **depths: bool,
@@ -47,17 +47,17 @@ def plan(
     if average is not None or worse_by is not None:
         from rankone.simulation.plans.plan_goal import plan_goal
 
-        if chart is not None or goal is not None or margin:
-            raise InputError("a plan of clicks for --chart, --goal and --margin", "one of a goal", "leave these out")
+        if chart is not None or aim is not None or margin:
+            raise InputError("a plan of clicks for --chart, --aim and --margin", "one of a goal", "leave these out")
         told: dict[str, Any] = {"average": average, "spread": spread, "cap": cap, "worse_by": worse_by, "goals": goals}
         told |= {"visitors_a_day": visitors_a_day, "error": error, "factors": sizes_of_factors(factor) or None}
         show_answer(plan_goal(rows, cols, rate, 0.0 if lift is None else lift, **told), **depths)
         return
     if chart is not None:
         drawable(chart)
-    wishes: dict[str, Any] = {"visitors_a_day": visitors_a_day, "goal": goal, "margin": margin, "error": error}
+    wanted: dict[str, Any] = {"visitors_a_day": visitors_a_day, "aim": aim, "margin": margin, "error": error}
     with progress_bar("rehearsals", compiles=True) as progress:
-        planned = make(rows, cols, rate, lift, factors=sizes_of_factors(factor) or None, progress=progress, **wishes)
+        planned = make(rows, cols, rate, lift, factors=sizes_of_factors(factor) or None, progress=progress, **wanted)
     show_answer(planned, **depths)
     if chart is not None:
         planned.chart().save(chart)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def backup(
     db: str = DB,
     file: Path = typer.Argument(..., help="File to write."),
-    over: bool = typer.Option(False, "--over", help="Replace a backup that is there."),
+    over: bool = typer.Option(False, "--over", help="Replace an existing backup."),
 ) -> None:
     """Copy a whole SQLite database to a file while services run. For PostgreSQL use pg_dump.
 
@@ -42,8 +42,8 @@ def restore(
     db: str = typer.Argument(..., help="SQLite file to make."),
     upto: list[str] = typer.Option([], metavar="NAME=EVENT", help="Last event of an experiment; repeatable."),
     until: str | None = typer.Option(None, help="Time up to which to restore, such as 2026-11-17T08:30:00Z."),
-    over: bool = typer.Option(False, "--over", help="Replace a database that is there; it is kept as DB.before."),
-    plain: bool = typer.Option(False, "--plain", help="Take a plain copy that may lack the last events."),
+    over: bool = typer.Option(False, "--over", help="Replace an existing database; the old one is kept as DB.before."),
+    plain: bool = typer.Option(False, "--plain", help="Accept a plain copy, which may lack the last events."),
 ) -> None:
     """Make a SQLite database from a backup: all of it, or each journal up to an event or a time.
 

@@ -42,7 +42,7 @@ def migrate(db: str = DB) -> None:
     newest = len(MIGRATIONS)
     try:
         Database(db, read_only=True).close()  # a typo must not create a database
-        print(f"{shown(db)}: schema {newest}, nothing to do.")
+        print(f"{shown(db)} is up to date: schema {newest}.")
     except OlderSchema as older:
         Database(db).close()
         print(f"{shown(db)}: schema {older.found}, now {newest}.")

@@ -50,7 +50,9 @@ def _read(context: typer.Context, path: Path | None) -> Path | None:
     return path
 
 
-_CONFIG = "TOML file with these options, without the dashes before them; the command line and the environment win."
+_CONFIG = (
+    "TOML file with these options, without the dashes before them; the command line and the environment override it."
+)
 
 
 def _options() -> Options:

@@ -18,9 +18,9 @@ def simulate_traffic(
     policy: str | None = policy_option(None, "Policy, if the experiment has to be created."),
     rate: float = typer.Option(200.0, help="Visits per second.", min=0.1),
     visits: int | None = typer.Option(None, parser=whole_number, help="Stop after this many visits.", metavar="N"),
-    batch: int = typer.Option(10, help="Visits that come together.", min=1, max=1000),
+    batch: int = typer.Option(10, help="Visits per request.", min=1, max=1000),
     seed: int = typer.Option(0, help="Seed of the clicks."),
-    context: str | None = typer.Option(None, help="What is said of all these visitors: device=phone,country=DE."),
+    context: str | None = typer.Option(None, help="Attributes of all these visitors: device=phone,country=DE."),
     token: str = typer.Option(None, envvar="RANKONE_TOKEN", help="Token with the scopes ask, tell, read and admin."),
 ) -> None:
     """Send simulated visitors to an experiment, marked as simulated; watch it on the page."""

@@ -7,11 +7,11 @@ from rankone.cli._options import JSON, SEED, policy_option, problem_option, whol
 from rankone.cli._tables import print_json
 
 
-@command("identify", example="--problem needle:4x4 --goal decide --goal both --runs 50")
+@command("identify", example="--problem needle:4x4 --aim decide --aim both --runs 50")
 def identify(
     problem: list[str] = problem_option(..., "A product of factors: needle:8x8, a file; repeatable."),
-    policy: list[str] = policy_option(["uts"], "What decides where nothing is explored; repeatable."),
-    goal: list[str] = typer.Option(["both", "decide"], help="earn, both, decide, or policy (alone); repeatable."),
+    policy: list[str] = policy_option(["uts"], "The policy, where it decides instead of exploring; repeatable."),
+    aim: list[str] = typer.Option(["both", "decide"], help="earn, both, decide, or policy (alone); repeatable."),
     error: float = typer.Option(0.05, help="Probability of a wrong verdict, at most."),
     budget: list[int] = typer.Option(
         [], parser=whole_number, help="Also name the best after N decisions.", metavar="N"
@@ -26,7 +26,7 @@ def identify(
     from rankone.simulation.identification import identify as play
 
     with progress_bar("rules", compiles=True) as progress:
-        wanted = {"goals": goal, "error": error, "budgets": budget, "longest": longest, "runs": runs, "seed": seed}
+        wanted = {"aims": aim, "error": error, "budgets": budget, "longest": longest, "runs": runs, "seed": seed}
         found = play(problem, policy, progress=progress, **wanted)  # type: ignore[arg-type]
     if as_json:
         print_json({"confidence": found.confidence, "budget": found.budget, "error": error})

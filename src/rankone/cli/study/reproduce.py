@@ -1,4 +1,4 @@
-"""``rankone reproduce``: the paper's figures and theory, with its claims checked one by one."""
+"""``rankone reproduce``: the paper's figures, with its claims checked one by one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankone.cli._commands import command
-from rankone.cli._options import JSON, WORKERS, Options, format_names, with_options
-from rankone.cli._tables import SPARE, print_json, show_table, summary_columns
+from rankone.cli._options import WORKERS, Options, format_names, with_options
+from rankone.cli._tables import SPARE, show_table, summary_columns
 
 if TYPE_CHECKING:
     from rankone.paper.claims import Reproduction
@@ -27,7 +27,7 @@ _TODAY = typer.Option(False, "--today", help="Add today's policies and the lower
 _ABOUT = "Reproduce the paper's figures and check its claims."
 
 
-def _reproducing(name: str, module: str, about: str, more: Options | None = None, unit: str = "runs") -> None:
+def _reproducing(name: str, module: str, about: str, more: Options | None = None) -> None:
     """Make the command of a figure or a table, with `more` options than all have."""
 
     def run(
@@ -42,7 +42,7 @@ def _reproducing(name: str, module: str, about: str, more: Options | None = None
         reproduce = getattr(importlib.import_module(f"rankone.paper.{module}"), name)
         own = {"today": choices.pop("today")} if "today" in choices else {}
         choices["quick"] = quick
-        with progress_bar(unit, out=out, compiles=True) as progress:
+        with progress_bar("runs", out=out, compiles=True) as progress:
             protocol = Protocol(out, workers=workers, progress=progress, preparing=progress, **choices)
             result = reproduce(protocol, **own)
         show_reproduction(result, out, name, **choices, **own)
@@ -56,39 +56,6 @@ _QUERIES = "Figure 2: two queries of a click log, their models and the regret on
 _reproducing("fig2", "figures_2_and_3", _QUERIES, _LOG)
 _AVERAGE = "Figure 3: regret averaged over the 20 most frequent queries of a click log."
 _reproducing("fig3", "figures_2_and_3", _AVERAGE, _LOG)
-_THEORY = "Theorem 1, Lemma 2, Lemma 3 and the extreme needle: theory against measurement."
-_reproducing("theory", "theory", _THEORY, unit="parts")
-_CASCADES = "Published tables about cascades (Kveton 2015, Cheung 2019), cell by cell."
-_reproducing("cascading", "published", _CASCADES)
-_TABLE = 'Table 1 of "Stochastic Rank-1 Bandits" (Katariya et al. 2017), by cell.'
-_reproducing("rank1elim", "published", _TABLE)
-
-
-@command("reproduce upworthy", example="--data upworthy.parquet --out out/upworthy", group=_ABOUT)
-def upworthy(
-    data: Path = typer.Option(..., help="A .csv or .parquet file of the Upworthy Research Archive (CC BY 4.0)."),
-    out: Path | None = typer.Option(None, help="Directory for the tables, as CSV."),
-    as_json: bool = JSON,
-) -> None:
-    """Does a click need both? Past tests of headlines and images: product against sum and logit, scatter, effects."""
-    from rankone.clicks.ab_tests.crossed import crossed_tests
-    from rankone.writing import write_table, writing_under
-
-    tests = crossed_tests(data)
-    tables = {"summary": tests.summary(), "effects": tests.effects, "tests": tests.tests}
-    if out is not None:
-        with writing_under(out):
-            for name, table in tables.items():
-                write_table(out / f"{name}.csv", table)
-    if as_json:
-        figures = {"dispersion": tests.dispersion, "repeats": tests.repeats, "all_tests": tests.all_tests}
-        print_json(figures | {name: table.to_dicts() for name, table in tables.items()})
-        return
-    print(tests._sentence())
-    show_table(tables["summary"], "Lack of fit (G2) of three ways to combine two effects")
-    show_table(tables["effects"], "Effects on log click rates (standard deviations), by what is taken for noise")
-    if out is not None:
-        print(f"Written: {out}/summary.csv, effects.csv, tests.csv")
 
 
 def show_reproduction(result: Reproduction, out: Path, figure: str, **options: str | bool | None) -> None:

@@ -50,6 +50,7 @@ WHEN = entries("""
     day, date, week, hour, month, slice, period, time, timestamp, quarter, year, datum, woche, monat, stunde,
     quartal, jahr, zeitraum, jour, semaine, mois, fecha, día, semana, mes, giorno, settimana, mese, dag, maand""")
 PERIODS = {
+    "day": {"day", "tag", "jour", "día", "giorno", "dag"},  # first: of "day of week"
     "week": {"week", "woche", "semaine", "semana", "settimana", "kw"},
     "hour": {"hour", "stunde"},
     "month": {"month", "monat", "mois", "mes", "mese", "maand"},

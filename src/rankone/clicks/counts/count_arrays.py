@@ -162,15 +162,15 @@ def check_columns(table: pl.DataFrame, *needed: str) -> None:
 def matrices(rows: pl.DataFrame, n_positions: int) -> tuple[Lists, tuple[Ints, Ints]]:
     """Return the lists of numbered rows, and where each row is in them."""
     keys = rows.select(pl.struct("list", "query").rank("dense")).to_series().to_numpy().astype(np.int64) - 1
-    place = (keys, rows["position"].to_numpy().astype(np.int64) - 1)
+    where = (keys, rows["position"].to_numpy().astype(np.int64) - 1)
     shape = (int(keys.max()) + 1, n_positions)
     query, item = np.zeros(shape[0], np.int64), np.full(shape, -1, np.int64)
     shown, clicked = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
     query[keys] = rows["query_number"].to_numpy()
-    item[place] = rows["item_number"].cast(pl.Int64).fill_null(-1).to_numpy()
-    shown[place] = True
-    clicked[place] = rows["clicked"].to_numpy() > 0
-    return Lists(query, item, shown, clicked, 0), place
+    item[where] = rows["item_number"].cast(pl.Int64).fill_null(-1).to_numpy()
+    shown[where] = True
+    clicked[where] = rows["clicked"].to_numpy() > 0
+    return Lists(query, item, shown, clicked, 0), where
 
 
 def numbered(table: pl.DataFrame, cells: Cells) -> pl.DataFrame:

@@ -110,14 +110,14 @@ def tails_of_rows(rows: pl.DataFrame) -> pl.DataFrame:
         .agg(pl.col("position").min(), pl.col("clicked").max())
         .sort("position", "item")
     )
-    place, clicked = pl.col("position"), pl.col("clicked") > 0
-    last = place.filter(clicked).max().fill_null(0)
+    position, clicked = pl.col("position"), pl.col("clicked") > 0
+    last = position.filter(clicked).max().fill_null(0)
     return (
         rows.group_by(_IN_LIST)
         .agg(
             last_item=pl.col("item").filter(clicked).last(),
             last_position=last,
-            tail=pl.col("item").filter(place > last),
+            tail=pl.col("item").filter(position > last),
         )
         .group_by(KEYS)
         .agg(times=pl.len().cast(pl.Int64))
@@ -141,7 +141,7 @@ class TailCounter:
         last = np.where(clicked > 0, places, 0).max(axis=1)
         clicked_last = np.where(last > 0, items[np.arange(len(items)), last - 1], NO_ITEM)
         below = np.where(places > last[:, None], items, NO_ITEM)
-        numbers = {f"{place}": below[:, place] for place in range(items.shape[1])}
+        numbers = {f"{index}": below[:, index] for index in range(items.shape[1])}
         table = pl.DataFrame({"query": queries, "last": last, "last_item": clicked_last, **numbers})
         self._tables.append(table.group_by(pl.all()).agg(times=pl.len().cast(pl.Int64)))
         self._waiting += self._tables[-1].height
@@ -165,7 +165,7 @@ class TailCounter:
             "query",
             name("last_item").alias("last_item"),
             pl.col("last").alias("last_position"),
-            pl.concat_list([name(place).alias(place) for place in places]).list.drop_nulls().alias("tail"),
+            pl.concat_list([name(index).alias(index) for index in places]).list.drop_nulls().alias("tail"),
             "times",
         )
 

@@ -207,10 +207,10 @@ def as_names(schema: Mapping[str, pl.DataType], columns: Iterable[str]) -> list[
 
 def _checked(table: pl.DataFrame, numbers: list[str]) -> pl.DataFrame:
     """Return positions and numbers as numbers; refuse what is missing, negative, no whole number or out of range."""
-    told, values = [*CELL, *numbers], pl.col("position", *numbers)
+    named, values = [*CELL, *numbers], pl.col("position", *numbers)
     table = table.with_columns(values.cast(pl.Float64, strict=False).fill_nan(None))
     wrong = {
-        "missing values": pl.any_horizontal(pl.col(told).is_null()),
+        "missing values": pl.any_horizontal(pl.col(named).is_null()),
         f"positions out of 1 to {MOST_POSITIONS}": ~pl.col("position").is_between(1, MOST_POSITIONS),
         "negative numbers": pl.any_horizontal(pl.col(numbers) < 0),
         "fractions": pl.any_horizontal(values != values.floor()),
@@ -218,7 +218,7 @@ def _checked(table: pl.DataFrame, numbers: list[str]) -> pl.DataFrame:
     for what, condition in wrong.items():
         rows = table.with_row_index("row").filter(condition)
         if rows.height:
-            first = ", ".join(f"{name} {rows[name][0]}" for name in told)
+            first = ", ".join(f"{name} {rows[name][0]}" for name in named)
             where = f"{rows.height:,} of {table.height:,} rows, the first of them row {rows['row'][0] + 1} ({first})"
             raise InputError("counts of impressions and clicks", f"{what} in {where}", "correct the table")
     return table

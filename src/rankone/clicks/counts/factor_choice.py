@@ -46,9 +46,9 @@ def choose_factors(
             chosen.remove(name)
             left[name] = _RUNNING
     audiences = [name for name in chosen if kinds[name].what == "audience"]
-    while len(chosen) > 1 and (told := _told_by_others(table, chosen, audiences)) is not None:
-        chosen.remove(told)
-        left[told] = _confounded(table, told, chosen)
+    while len(chosen) > 1 and (redundant := _redundant(table, chosen, audiences)) is not None:
+        chosen.remove(redundant)
+        left[redundant] = _confounded(table, redundant, chosen)
     if any(name not in audiences for name in chosen):
         left |= {name: _AUDIENCE for name in chosen if name in audiences}
         chosen = [name for name in chosen if name not in audiences]
@@ -121,7 +121,7 @@ def _is_running(table: pl.DataFrame, name: str, chosen: Sequence[str]) -> bool:
     return all(text is not None and _NUMBERED.fullmatch(text) for text in texts)
 
 
-def _told_by_others(table: pl.DataFrame, chosen: Sequence[str], audiences: Sequence[str]) -> str | None:
+def _redundant(table: pl.DataFrame, chosen: Sequence[str], audiences: Sequence[str]) -> str | None:
     """Return a column that adds no combination to those of the others: an audience, a number, or one of most values."""
     together = table.select(chosen).n_unique()
     if together == 1:
@@ -137,12 +137,12 @@ def _told_by_others(table: pl.DataFrame, chosen: Sequence[str], audiences: Seque
     return max(reversed(able), key=doubt) if able else None
 
 
-def _confounded(table: pl.DataFrame, told: str, chosen: Sequence[str]) -> str:
+def _confounded(table: pl.DataFrame, factor: str, chosen: Sequence[str]) -> str:
     """Say with which columns one changes together."""
     for other in chosen:
-        pairs = table.select(told, other).n_unique()
-        if pairs == table[other].n_unique() == table[told].n_unique():
+        pairs = table.select(factor, other).n_unique()
+        if pairs == table[other].n_unique() == table[factor].n_unique():
             return f"it changes together with '{other}', so the effect of '{other}' may be due to either"
         if pairs == table[other].n_unique():
-            return f"each '{other}' has only one '{told}', so the effect of '{other}' may be due to either"
+            return f"each '{other}' has only one '{factor}', so the effect of '{other}' may be due to either"
     return f"{listed(chosen)} determine it"

@@ -204,10 +204,10 @@ def _of_frame(
     elif clicked is None and shown is None and not every:
         table, notes = with_clicks(table)
     totals = total_words(table)
-    found = find_factor_columns(table.filter(totals.is_null()), factors, shown, clicked, slice)
-    rows, told = (read_rows(table, found), ()) if every else countable_rows(table, found, totals, all_rows)
-    check_rows(rows, table, found)
-    names = level_names(found)
+    columns = find_factor_columns(table.filter(totals.is_null()), factors, shown, clicked, slice)
+    rows, left_out = (read_rows(table, columns), ()) if every else countable_rows(table, columns, totals, all_rows)
+    check_rows(rows, table, columns)
+    names = level_names(columns)
     levels = [rows[name].unique(maintain_order=True) for name in names]
     numbered = rows.with_columns(
         pl.col(name).replace_strict(known, np.arange(len(known)), return_dtype=pl.Int64)
@@ -215,39 +215,41 @@ def _of_frame(
     )
     cells = numbered.group_by(names, maintain_order=True).agg(pl.col("shown", "clicked").sum())
     slices = numbered  # one row per impression repeats nothing unless it says when: then each slice is counted first
-    if found.shown is None or (found.visitor and not found.unused):  # kinds of visitors are no repeats of one another
+    if columns.shown is None or (
+        columns.visitor and not columns.unused
+    ):  # kinds of visitors are no repeats of one another
         slices = numbered.group_by([*names, "slice"], maintain_order=True).agg(pl.col("shown", "clicked").sum())
-    repeats = None if found.shown is None and found.slice is None else _repeats(slices, names)
-    unnamed = _unnamed(found, repeats) if factors else ()
+    repeats = None if columns.shown is None and columns.slice is None else _repeats(slices, names)
+    unnamed = _unnamed(columns, repeats) if factors else ()
     return _checked(
         FactorCounts(
-            found.factors,
+            columns.factors,
             tuple(tuple(known.to_list()) for known in levels),
             cells.select(names).to_numpy(),
             cells["shown"].to_numpy().astype(np.int64),
             cells["clicked"].to_numpy().astype(np.int64),
             repeats,
             adaptive,
-            (*notes, *told, *unnamed, *found.notes),
-            found,
+            (*notes, *left_out, *unnamed, *columns.notes),
+            columns,
             _slices(numbered, cells.select(names)),
-            per_visitor=None if adaptive else _per_visitor(table, found),
+            per_visitor=None if adaptive else _per_visitor(table, columns),
         )
     )
 
 
-def _per_visitor(table: pl.DataFrame, found: FactorColumns) -> float | None:
+def _per_visitor(table: pl.DataFrame, columns: FactorColumns) -> float | None:
     """Say how much more numbers shown scatter than those of visitors who come once: by how often they come.
 
     That is an average over visits, not over visitors. None of impressions: ad platforms hand them out as they like.
     """
-    if found.shown is None and found.who is not None:
-        visits = table[found.who].value_counts()["count"].to_numpy().astype(np.float64)
+    if columns.shown is None and columns.who is not None:
+        visits = table[columns.who].value_counts()["count"].to_numpy().astype(np.float64)
         return float((visits**2).sum() / visits.sum())
-    words = set(words_of(found.shown or ""))
+    words = set(words_of(columns.shown or ""))
     if words & IMPRESSIONS:
         return None
-    return 1.0 if words & PEOPLE and found.slice is None else _COME_AGAIN
+    return 1.0 if words & PEOPLE and columns.slice is None else _COME_AGAIN
 
 
 def _slices(rows: pl.DataFrame, cells: pl.DataFrame) -> Slices | None:
@@ -265,7 +267,7 @@ def _slices(rows: pl.DataFrame, cells: pl.DataFrame) -> Slices | None:
     )
 
 
-def _unnamed(found: FactorColumns, repeats: Dispersion | None) -> tuple[str, ...]:
+def _unnamed(columns: FactorColumns, repeats: Dispersion | None) -> tuple[str, ...]:
     """Name the columns that make rows of one combination differ and were not named as factors."""
     scatter = "rows that differ in it count as repeats, and what it changes as scatter"
     added = "its rows were added up" if repeats is None else scatter
@@ -273,7 +275,7 @@ def _unnamed(found: FactorColumns, repeats: Dispersion | None) -> tuple[str, ...
     return tuple(
         f"{listed(list(map(repr, names)))} {'were' if len(names) > 1 else 'was'} not named as "
         f"{'factors' if len(names) > 1 else 'a factor'}: {then}."
-        for names, then in ((found.unused, added), (found.visitor, average))
+        for names, then in ((columns.unused, added), (columns.visitor, average))
         if names
     )
 

@@ -45,8 +45,8 @@ def total_words(table: pl.DataFrame) -> pl.Series:
         own = _totals(column)
         if 0 < 2 * own.sum() <= table.height:
             words.append(pl.when(own).then(_plain(pl.col(column.name))))
-    found = table.select(word=pl.coalesce(*words))["word"] if words else nothing
-    return found if found.null_count() else nothing
+    result = table.select(word=pl.coalesce(*words))["word"] if words else nothing
+    return result if result.null_count() else nothing
 
 
 def _totals(column: pl.Series) -> pl.Series:
@@ -64,48 +64,48 @@ def _plain(text: pl.Expr) -> pl.Expr:
     return text.str.to_lowercase().str.strip_chars(" :*")
 
 
-def level_names(found: FactorColumns) -> list[str]:
+def level_names(columns: FactorColumns) -> list[str]:
     """Return what the columns of levels are called in the rows, whatever they are called in the table."""
-    return [f"factor {place}" for place in range(len(found.factors))]
+    return [f"factor {index}" for index in range(len(columns.factors))]
 
 
-def read_rows(table: pl.DataFrame, found: FactorColumns) -> pl.DataFrame:
+def read_rows(table: pl.DataFrame, columns: FactorColumns) -> pl.DataFrame:
     """Return levels as texts ("factor 0", ...), clicks and impressions as numbers, and when a row was counted."""
-    for column in (found.shown, found.clicked):
+    for column in (columns.shown, columns.clicked):
         if column is not None and (unclear := unclear_number(table[column])) is not None:
             either = f"'{unclear}' may be {unclear.partition('.')[0]} or {unclear.replace('.', ',')}"
             raise InputError(f"Column '{column}' is unclear:", either, "write whole numbers without points")
     levels = [
         expression.str.strip_chars().fill_null("").alias(name)
-        for name, expression in zip(level_names(found), as_names(table.schema, found.factors), strict=True)
+        for name, expression in zip(level_names(columns), as_names(table.schema, columns.factors), strict=True)
     ]
     when: pl.Series | pl.Expr = pl.lit(None, pl.String)
-    if found.slice is not None:
-        times = table[found.slice]
+    if columns.slice is not None:
+        times = table[columns.slice]
         if times.dtype == pl.String:  # the word Total in a column of dates is no date
-            times = table.select(pl.when(~_totals(times)).then(found.slice)).to_series()
+            times = table.select(pl.when(~_totals(times)).then(columns.slice)).to_series()
         days = days_of(times)
         when = (times.cast(pl.String) if days is None else days).fill_null("")
     return table.select(
         *levels,
-        numbers_of(table[found.clicked]).alias("clicked"),
-        (pl.lit(1.0) if found.shown is None else numbers_of(table[found.shown])).alias("shown"),
+        numbers_of(table[columns.clicked]).alias("clicked"),
+        (pl.lit(1.0) if columns.shown is None else numbers_of(table[columns.shown])).alias("shown"),
         when.alias("slice"),
         pl.int_range(1, pl.len() + 1).alias("row"),
     )
 
 
 def countable_rows(
-    table: pl.DataFrame, found: FactorColumns, totals: pl.Series, all_rows: bool
+    table: pl.DataFrame, columns: FactorColumns, totals: pl.Series, all_rows: bool
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Leave out rows that are sums of others (`totals` has their words) and rows without a level, and say so.
 
     With `all_rows` only those that cannot be levels: sums, and totals that lack a level.
     """
-    names, notes = level_names(found), []
-    rows = read_rows(table, found).with_columns(total=totals)
+    names, notes = level_names(columns), []
+    rows = read_rows(table, columns).with_columns(total=totals)
     blank = pl.all_horizontal(pl.col(name).is_in(BLANK) for name in names)
-    sums = rows.filter(blank | pl.col("total").is_not_null()) if found.shown is not None else rows.clear()
+    sums = rows.filter(blank | pl.col("total").is_not_null()) if columns.shown is not None else rows.clear()
     others = rows.filter(~pl.col("row").is_in(sums["row"].to_list()))
     if not sums.is_empty() and not others.is_empty():
         begins = [0, *sums["row"]]  # of the rows above each sum, up to the sum before it
@@ -126,13 +126,13 @@ def countable_rows(
         if not kept.is_empty():
             notes.append(f"Counted as a level, because it is not the sum of the other rows: {_some(kept, names)}.")
         rows = rows.filter(~pl.col("row").is_in([*added["row"], *called["row"]]))
-    rows, told = (rows, ()) if all_rows else _with_levels(rows, found)
-    return rows, (*notes, *told)
+    rows, left_out = (rows, ()) if all_rows else _with_levels(rows, columns)
+    return rows, (*notes, *left_out)
 
 
-def _with_levels(rows: pl.DataFrame, found: FactorColumns) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _with_levels(rows: pl.DataFrame, columns: FactorColumns) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Leave out rows in which a program says that there is no level, and a few with empty cells."""
-    names = level_names(found)
+    names = level_names(columns)
     empty = rows.select(pl.any_horizontal(pl.col(name) == "" for name in names)).to_series()
     unset = rows.select(pl.any_horizontal(_plain(pl.col(name)).is_in(_NAMELESS) for name in names)).to_series()
     shown = rows["shown"].fill_null(0.0)
@@ -142,7 +142,7 @@ def _with_levels(rows: pl.DataFrame, found: FactorColumns) -> tuple[pl.DataFrame
         return rows, ()
     left = rows.filter(nameless)
     lacking = left.select(_plain(pl.col(name)).is_in((*_NAMELESS, "")).any() for name in names).row(0)
-    some = [name for name, lacks in zip(found.factors, lacking, strict=True) if lacks]
+    some = [name for name, lacks in zip(columns.factors, lacking, strict=True) if lacks]
     share = float(shown.filter(nameless).sum()) / max(all_shown, 1.0)
     counts = f"{shown.filter(nameless).sum():,.0f} of {all_shown:,.0f} shown ({percent(share, 2)})"
     names_no = "as it names no" if left.height == 1 else "as they name no"
@@ -177,16 +177,16 @@ def _some(rows: pl.DataFrame, names: Sequence[str]) -> str:
     return ", ".join(sentences) + (", ..." if rows.height > 3 else "")
 
 
-def check_rows(rows: pl.DataFrame, table: pl.DataFrame, found: FactorColumns) -> None:
+def check_rows(rows: pl.DataFrame, table: pl.DataFrame, columns: FactorColumns) -> None:
     """Refuse the first row that cannot be counted."""
 
     def first(wrong: pl.Series) -> int | None:
         return int(rows["row"].filter(wrong)[0]) if wrong.any() else None
 
-    for index, name in enumerate(found.factors):
+    for index, name in enumerate(columns.factors):
         if (wrong := first(rows[f"factor {index}"] == "")) is not None:
             raise InputError(f"Row {wrong}: '{name}' is empty.", "", "fill it in")
-    for what, column in (("shown", found.shown), ("clicked", found.clicked)):
+    for what, column in (("shown", columns.shown), ("clicked", columns.clicked)):
         wrong = first(~((rows[what] >= 0.0) & (rows[what] == rows[what].floor())).fill_null(False))
         if wrong is not None and column is not None:
             cell = table[column][wrong - 1]
@@ -195,5 +195,5 @@ def check_rows(rows: pl.DataFrame, table: pl.DataFrame, found: FactorColumns) ->
     if (wrong := first(rows["clicked"] > rows["shown"])) is not None:
         counts = rows.filter(pl.col("row") == wrong).row(0, named=True)
         more = f"Row {wrong}: more clicks ({counts['clicked']:g}) than impressions ({counts['shown']:g})."
-        do = "check which column is which" if found.shown else "name the column of impressions: shown='...'"
+        do = "check which column is which" if columns.shown else "name the column of impressions: shown='...'"
         raise InputError(more, "", do)

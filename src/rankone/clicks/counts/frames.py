@@ -10,7 +10,7 @@ import narwhals as nw
 import polars as pl
 
 from rankone.clicks.counts.counter import tails_of_rows
-from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, Counts, as_names, position_number
+from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, Counts
 from rankone.clicks.logs.long_tables import (
     NO_OUTCOME,
     NO_PLACE,
@@ -23,7 +23,6 @@ from rankone.clicks.logs.long_tables import (
 )
 from rankone.clicks.logs.read_report import ReadReport
 from rankone.errors import InputError, MissingExtra
-from rankone.numerics.seeds import generator
 from rankone.specs import number_in
 from rankone.wording.numbers import percent
 
@@ -40,7 +39,6 @@ def count(
     clicked: str,
     query: str | None = None,
     list: str | None = None,
-    segment: str | None = None,
     strict: bool = False,
     max_bad: float = 0.01,
     missing: str | Iterable[str] | None = None,
@@ -57,9 +55,6 @@ def count(
             a list shows twice counts at its first place. Needed by the models that look at the clicks above (cascade,
             DCM, SDBN, DBN, CCM, UBM); the position-based model and the CTR baselines do without. Of frames in memory
             the tails of lists are counted too (of lazy frames and databases only the counts leave the engine).
-        segment: column of a segment such as the device, without lists: every position of every segment then counts as a
-            position of its own ("phone 001"), so that a model of products learns an examination curve for each segment,
-            beside one attraction for all.
         strict: refuse the first row that cannot be used.
         max_bad: refuse a frame with a larger share of rows that cannot be used (missing values, positions below 1).
         missing: texts that stand for a missing query, item or list; by default ``-``, ``\\N``, ``NULL`` and ``NaN``, as
@@ -69,16 +64,14 @@ def count(
     >>> count(frame, item="doc", position="rank", clicked="click").cells.rows()
     [('all', 'a', 1, 1, 1), ('all', 'a', 2, 1, 1), ('all', 'b', 2, 1, 0)]
     """
-    columns = {"query": query, "item": item, "position": position, "clicked": clicked, "list": list, "segment": segment}
-    if list is not None and segment is not None:
-        raise InputError("lists or segments", "both", "leave out list=, or count each segment alone")
+    columns = {"query": query, "item": item, "position": position, "clicked": clicked, "list": list}
     wanted = {name: column for name, column in columns.items() if column is not None}
     table = nw.maybe_reset_index(known_frame(frame))  # pandas joins by its index, and labels may repeat
     if table.implementation.is_pyarrow():  # has no window functions; Polars takes its memory over as it is
         table = nw.from_native(pl.from_arrow(frame))
     schema = table.collect_schema()
     _check_columns(schema, wanted, ())
-    named = schema[position] in (nw.String, nw.Categorical, nw.Enum) and list is None and segment is None
+    named = schema[position] in (nw.String, nw.Categorical, nw.Enum) and list is None
     _check_columns(schema, {}, (clicked,) if named else (position, clicked))
     table = table.select(**{name: nw.col(column) for name, column in wanted.items()})
     if query is None:
@@ -108,8 +101,6 @@ def count(
     numbered = [name for name in ("query", "item") if _has_fractions(kinds[name])]
     table = table.filter(nw.col("usable")).with_columns(nw.col(name).cast(nw.Int64) for name in numbered)
     table = table.with_columns(nw.col("query", "item", *(["position"] if named else [])).cast(nw.String))
-    if segment is not None:
-        table = table.with_columns(position=_of_segment())
     cells = count_rows(table, with_lists=list is not None)
     report.add("duplicate items", good - int(cells["impressions"].sum()))
     if list is None:
@@ -134,8 +125,8 @@ def add_lists(table: Any, report: ReadReport) -> None:
     last, places = nw.col("position").max().alias("last"), nw.col("position").n_unique().alias("places")
     lists = table.group_by("query", "list").agg(last, places)
     gaps = (nw.col("last") > nw.col("places")).cast(nw.Int64).sum()
-    found = to_polars(lists.select(nw.len(), gaps=gaps)).row(0)
-    for name, number in zip(("lists", "lists with gaps"), found, strict=True):
+    sums = to_polars(lists.select(nw.len(), gaps=gaps)).row(0)
+    for name, number in zip(("lists", "lists with gaps"), sums, strict=True):
         report.add(name, int(number or 0))
 
 
@@ -154,7 +145,7 @@ def _conditions(kinds: Mapping[str, Any], missing: list[str]) -> dict[str, tuple
     Numbers that are names may be floats (as pandas has them beside gaps), but whole ones.
     """
     needed: dict[str, tuple[str, nw.Expr]] = {}
-    for name in ("query", "item", "list", "segment"):
+    for name in ("query", "item", "list"):
         if name in kinds:
             value, fractions = nw.col(name), _has_fractions(kinds[name])
             there = ~value.is_null()
@@ -165,23 +156,16 @@ def _conditions(kinds: Mapping[str, Any], missing: list[str]) -> dict[str, tuple
             needed[f"the {name} is missing"] = (name, there)
             if fractions and name in ("query", "item"):
                 needed[f"the {name} is no whole number"] = (name, value == value.round(0))
-    place, outcome = nw.col("position"), nw.col("clicked")
+    position, outcome = nw.col("position"), nw.col("clicked")
     if not kinds["position"].is_numeric() and kinds["position"] != nw.Boolean:  # names
-        needed[NO_PLACE] = ("position", ~place.cast(nw.String).is_in(missing) & ~place.is_null())
+        needed[NO_PLACE] = ("position", ~position.cast(nw.String).is_in(missing) & ~position.is_null())
     else:
-        inside = (place >= 1) & (place <= MOST_POSITIONS)
+        inside = (position >= 1) & (position <= MOST_POSITIONS)
         if _has_fractions(kinds["position"]):
-            inside &= place == place.round(0)
+            inside &= position == position.round(0)
         needed[NO_POSITION] = ("position", inside)
     needed[NO_OUTCOME] = ("clicked", (outcome == 0) | (outcome == 1))
     return {reason: (name, fine.fill_null(False)) for reason, (name, fine) in needed.items()}
-
-
-def _of_segment() -> nw.Expr:
-    """Name the positions of each segment: "phone 001"."""
-    place = nw.col("position").cast(nw.Int64)
-    padding = nw.when(place < 10).then(nw.lit("00")).when(place < 100).then(nw.lit("0")).otherwise(nw.lit(""))
-    return nw.concat_str(nw.col("segment").cast(nw.String), nw.lit(" "), padding, place.cast(nw.String))
 
 
 def _reasons(table: Any, conditions: Mapping[str, tuple[str, nw.Expr]]) -> dict[str, int]:
@@ -190,8 +174,8 @@ def _reasons(table: Any, conditions: Mapping[str, tuple[str, nw.Expr]]) -> dict[
     for index, (_, fine) in enumerate(conditions.values()):
         numbers[f"reason {index}"] = (so_far & ~fine).cast(nw.Int64).sum()
         so_far = so_far & fine
-    found = to_polars(table.select(**numbers)).row(0)
-    return {reason: int(number) for reason, number in zip(conditions, found, strict=True) if number}
+    sums = to_polars(table.select(**numbers)).row(0)
+    return {reason: int(number) for reason, number in zip(conditions, sums, strict=True) if number}
 
 
 def _has_fractions(kind: Any) -> bool:
@@ -225,10 +209,10 @@ def _with_neighbours(table: Any) -> Any:
         last=nw.col("mark").max().over(*whole_list),
     )
     table = table.with_columns(previous=nw.col("before").cum_max().over(*whole_list, order_by=in_order))
-    place, last = nw.col("position"), nw.col("last")
+    position, last = nw.col("position"), nw.col("last")
     return table.with_columns(
-        examined=((last == 0) | (place <= last)).cast(nw.Int64),
-        last_click=((last > 0) & (place == last)).cast(nw.Int64),
+        examined=((last == 0) | (position <= last)).cast(nw.Int64),
+        last_click=((last > 0) & (position == last)).cast(nw.Int64),
     )
 
 
@@ -251,52 +235,3 @@ def _column(series: Any) -> pl.Series:
     values = [None if gap else value for value, gap in zip(series.to_list(), gaps.to_list(), strict=True)]
     text = series.dtype in (nw.String, nw.Categorical)
     return pl.Series(series.name, values, pl.String if text else None, strict=False)
-
-
-def count_split(
-    frame: Any,
-    *,
-    item: str,
-    position: str,
-    clicked: str,
-    query: str | None = None,
-    list: str | None = None,
-    holdout: float = 0.25,
-    seed: int = 0,
-    max_bad: float = 0.01,
-) -> tuple[Counts, pl.DataFrame]:
-    """Count a part of a long table, and hold out the rest: whole lists, or single rows where no lists are named.
-
-    The columns are named as in `count`; what is held out has the columns list, query, item, position and clicked, as
-    `evaluate` and `compare_models` take it. Rows that cannot be used are in neither.
-
-    >>> frame = pl.DataFrame({"serp": [1, 1, 2, 2, 3, 3, 4, 4], "doc": ["a", "b"] * 4, "rank": [1, 2] * 4,
-    ...                       "click": [1, 0, 0, 1, 0, 0, 1, 0]})
-    >>> counts, held_out = count_split(frame, item="doc", position="rank", clicked="click", list="serp")
-    >>> counts.impressions, held_out["list"].n_unique()
-    (6, 1)
-    """
-    number_in("holdout", holdout, "(0, 1)", example=0.25)
-    table = to_polars(known_frame(frame))
-    wanted = {"query": query, "item": item, "position": position, "clicked": clicked, "list": list}
-    named = {what: column for what, column in wanted.items() if column is not None}
-    _check_columns(table.schema, named, ())
-    keys = [column for column in (query, list) if column is not None] if list is not None else None
-    number = pl.struct(keys).rank("dense") - 1 if keys else pl.int_range(pl.len())
-    numbers = table.select(number.cast(pl.Int64).alias("number"))["number"]
-    total = int(numbers.n_unique())
-    chosen = generator(seed, "hold out of a frame").permutation(total)[: round(holdout * total)]
-    if not 0 < len(chosen) < total:
-        raise InputError("lists to fit on and lists to hold out", f"{total} in all", "take more, or another holdout")
-    held = numbers.is_in(pl.Series(chosen).implode())
-    columns: dict[str, Any] = {what: named.get(what) for what in ("item", "position", "clicked", "query", "list")}
-    counts = count(table.filter(~held), **columns, max_bad=max_bad)
-    rows = table.select(
-        list=numbers,
-        query=pl.lit(ONLY_QUERY) if query is None else as_names(table.schema, [query])[0],
-        item=as_names(table.schema, [item])[0],
-        position=position,
-        clicked=pl.col(clicked).cast(pl.Int64, strict=False),
-    ).filter(held)
-    rows = rows.with_columns(position_number(counts.position_names)).drop_nulls()
-    return counts, rows.filter((pl.col("position") >= 1) & pl.col("clicked").is_between(0, 1))

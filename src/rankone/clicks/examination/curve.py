@@ -99,7 +99,8 @@ def examination_curve(counts: Counts, *, method: str = "likelihood", level: floa
         method: "likelihood" for the maximum likelihood of the position-based model, relative to the most examined
             position of each component, with profile intervals; "all-pairs" for intervention harvesting
             (`rankone.clicks.examination.intervention_harvesting`), relative to the first position of each component: it
-            shows what each pair of positions says by itself (`links`).
+            shows what each pair of positions says by itself (`links`). With few impressions of most items only
+            "all-pairs" is right: an attraction fitted to each takes its luck in, and bends the likelihood's curve.
         level: of the intervals.
 
     >>> counts = Counts(pl.DataFrame({"query": "q", "item": ["a", "a", "b"], "position": [1, 2, 3],
@@ -114,25 +115,25 @@ def examination_curve(counts: Counts, *, method: str = "likelihood", level: floa
         model = PBM(examination="shared", min_impressions=0).fit(counts)
         cells, labels, values = model.cells_, model._labels[0], model.curves_[0]
         _, low, high = examination_ends(GroupProfile(model, 0), "exam1", level)
-        found = harvest(cells)
+        harvested = harvest(cells)
     else:
         cells = cells_of(counts, 0, False)
-        found = harvest(cells)
-        labels, values = found.labels, np.exp(found.log_curve)
-        low, high = np.exp(found.log_curve - z * found.error), np.exp(found.log_curve + z * found.error)
+        harvested = harvest(cells)
+        labels, values = harvested.labels, np.exp(harvested.log_curve)
+        low, high = np.exp(harvested.log_curve - z * harvested.error), np.exp(harvested.log_curve + z * harvested.error)
     seen = np.flatnonzero(labels >= 0)  # positions with impressions
     totals = {"impressions": cells.impressions, "clicks": cells.clicks}
     table = {
         "position": seen + 1,
-        "title": [position_title(counts.position_names, int(place) + 1) for place in seen],
+        "title": [position_title(counts.position_names, int(index) + 1) for index in seen],
         "examination": values[seen],
         "low": low[seen],
         "high": high[seen],
         "component": labels[seen] + 1,
     } | {name: per_position(cells, numbers).astype(np.int64)[seen] for name, numbers in totals.items()}
-    ratio, reach = found.log_ratio, z * found.pair_error
+    ratio, reach = harvested.log_ratio, z * harvested.pair_error
     ratios = {"ratio": ratio, "low": ratio - reach, "high": ratio + reach}
-    links = {"position": found.pairs[:, 0] + 1, "other": found.pairs[:, 1] + 1, "items": found.items} | {
+    links = {"position": harvested.pairs[:, 0] + 1, "other": harvested.pairs[:, 1] + 1, "items": harvested.items} | {
         name: pl.Series(np.exp(numbers)).fill_nan(None) for name, numbers in ratios.items()
     }
     return ExaminationCurve(

@@ -53,12 +53,12 @@ def harvest(cells: Cells) -> Harvest:
     weights = [_weights(shown, k, m) for k, m in linked]
     sums = np.array([[w @ rate[:, k], w @ rate[:, m]] for w, (k, m) in zip(weights, linked, strict=True)])
     sums = sums.reshape(-1, 2)
-    told = (sums > 0.0).all(axis=1)
+    clicked = (sums > 0.0).all(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_ratio = np.where(told, np.log(sums[:, 1]) - np.log(sums[:, 0]), np.nan)
-    labels = _components(pairs[told], seen)
+        log_ratio = np.where(clicked, np.log(sums[:, 1]) - np.log(sums[:, 0]), np.nan)
+    labels = _components(pairs[clicked], seen)
     error, pair_error, curve = np.zeros(places), np.full(len(pairs), np.nan), np.zeros(places)
-    use = np.flatnonzero(told)
+    use = np.flatnonzero(clicked)
     if len(use):
         # Per position: the pairs that it is in, and the slope of their log ratios in the clicks of each of its cells.
         told_weights = [weights[pair] for pair in use]

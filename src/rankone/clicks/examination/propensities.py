@@ -176,12 +176,13 @@ def propensities(
     clicked: str = "clicked",
     query: str | None = None,
     clip: float = 10.0,
+    method: str = "likelihood",
     level: float = 0.95,
     max_bad: float = 0.01,
 ) -> Propensities:
     """Estimate how often each position is looked at, and the weight of a click there.
 
-    The curve is one for all queries, by maximum likelihood (`examination_curve`). It is right if a click needs two
+    The curve is one for all queries (`examination_curve`). It is right if a click needs two
     things, each for itself: that the position is looked at, and that the item attracts; and if no item moved because it
     had become more or less attractive.
 
@@ -192,6 +193,7 @@ def propensities(
         clicked: column of the outcome.
         query: column of the query; by default "query" if there is one, else all rows are one query.
         clip: the largest weight.
+        method: "likelihood", or "all-pairs" where most items have few impressions; then relative to the first position.
         level: of the intervals.
         max_bad: refuse a frame with a larger share of rows that cannot be used.
 
@@ -210,7 +212,7 @@ def propensities(
         columns["query"] = query
     if not log.clicks:
         raise InputError("at least one click", "none", "check the column of clicks")
-    curve = examination_curve(log, level=level)
+    curve = examination_curve(log, method=method, level=level)
     table = _weighted(curve, clip)
     return Propensities(curve=curve, clip=clip, columns=columns, table=table, report=log.report)
 

@@ -32,11 +32,6 @@ class Format:
         """Say whether a file that begins like this is of the format."""
         raise TypeError(f"{cls.__name__} must define recognises(head)")
 
-    @classmethod
-    def may_be(cls, head: bytes) -> bool:
-        """Say whether a file that begins like this may be of the format, once somebody has named it."""
-        return cls.recognises(head)
-
     def read(self, source: Source, collector: Collector) -> None:
         """Read one file; count its rows in the collector's report."""
         raise TypeError(f"{type(self).__name__} must define read(source, collector)")

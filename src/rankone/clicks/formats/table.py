@@ -4,7 +4,7 @@ A row is an impression, or, with a column of impressions, the counts of an item 
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import narwhals as nw
 import numpy as np
@@ -33,7 +33,6 @@ from rankone.numerics.seeds import generator
 from rankone.specs import amount
 
 _PARQUET_ROWS = 500_000
-ENTRIES = "\x1f"  # stands between the entries of a list column of Parquet
 _IMPRESSIONS = ("impressions", "shown")
 _OUTCOMES = {"0": 0, "1": 1, "false": 0, "true": 1, "0.0": 0, "1.0": 1}
 
@@ -53,8 +52,6 @@ class Table(Format):
         encoding: of delimited text.
         missing: texts that stand for a missing query, item or list, as written: several with commas between them. By
             default ``-``, ``\\N``, ``NULL`` and ``NaN``; nothing at all is always missing.
-        segment: column of a segment such as the device: every position of every segment is then a position of its own
-            ("phone 001"), so that a model of products learns a curve for each. Without lists.
     """
 
     name = "table"
@@ -72,10 +69,9 @@ class Table(Format):
         separator: str | None = None,
         encoding: str = "utf-8",
         missing: str | Iterable[str] | None = None,
-        segment: str | None = None,
     ) -> None:
         self.query, self.item, self.position, self.clicked, self.list = query, item, position, clicked, list
-        self.impressions, self.segment = impressions, segment
+        self.impressions = impressions
         self._names: bool | None = None  # whether positions are names; the first rows tell
         self.separator, self.encoding = _separator(separator), _encoding(encoding)
         self._missing = missing_texts(missing)
@@ -140,10 +136,6 @@ class Table(Format):
         if not header:
             return {}
         named = {what: getattr(self, what) for what in ("query", "item", "position", "clicked", "list")}
-        if self.segment is not None:
-            if self.list is not None:
-                raise InputError("lists or segments", "both", "leave out list, or segment")
-            named = {what: name for what, name in named.items() if what != "list"} | {"segment": self.segment}
         lower = [name.strip().casefold() for name in header]
         impressions = self.impressions or next((name for name in _IMPRESSIONS if name in lower), None)
         if impressions is None:
@@ -152,7 +144,7 @@ class Table(Format):
             named["clicked"] = "clicks"
         if self.list is not None:
             raise InputError("no column of lists in an aggregated log", self.list, "leave out list, or impressions")
-        return find_columns(header, {**named, "impressions": impressions} | ({} if self.segment else {"list": None}))
+        return find_columns(header, {**named, "impressions": impressions, "list": None})
 
     def _batches(self, source: Source, collector: Collector, columns: dict[str, str]) -> Iterator[pl.DataFrame]:
         names = list(dict.fromkeys(columns.values()))
@@ -164,8 +156,6 @@ class Table(Format):
         while True:
             with _whole_parquet(source):
                 batch = scan.select("line", *names).slice(offset, _PARQUET_ROWS).collect()
-                lists = [name for name, kind in batch.schema.items() if isinstance(kind, pl.List)]
-                batch = batch.with_columns(pl.col(lists).list.eval(pl.element().cast(pl.String)).list.join(ENTRIES))
             if batch.is_empty():
                 return
             offset += len(batch)
@@ -181,15 +171,17 @@ class Table(Format):
         text = pl.col("position").str.strip_chars()
         if self._names is None and len(texts):
             whole = texts.select(text.cast(pl.Int64, strict=False).is_not_null().mean()).item()
-            self._names = "list" not in columns and "segment" not in columns and whole < 0.5
+            self._names = "list" not in columns and whole < 0.5
         place = text if self._names else text.cast(pl.Int64, strict=False)
         inside = pl.col("place").is_between(1, MOST_POSITIONS).fill_null(False)
-        named = [what for what in ("query", "item", "list", "segment") if what in texts.columns]
+        named = [what for what in ("query", "item", "list") if what in texts.columns]
         wrong = {f"the {what} is missing": self._is_missing(what) for what in named}
         wrong |= {NO_PLACE: self._is_missing("position")} if self._names else {NO_POSITION: ~inside}
         wrong[NO_COUNTS if "impressions" in columns else NO_OUTCOME] = pl.col("outcome").is_null()
         rows = texts.with_columns(place.alias("place"), *self._outcomes(columns))
-        rows = rows.with_columns(reason=first_reason(wrong))
+        rows = rows.with_columns(
+            reason=pl.coalesce(*(pl.when(condition).then(pl.lit(reason)) for reason, condition in wrong.items()))
+        )
         shown = [name for name in texts.columns if name != "line"]
         for bad in rows.filter(pl.col("reason").is_not_null()).iter_rows(named=True):
             line = "\t".join("" if bad[name] is None else str(bad[name]) for name in shown)
@@ -203,10 +195,9 @@ class Table(Format):
         collector.report.add("clicks", rows.select(pl.col("outcome").sum()).item())
         rows = rows.filter(~beyond)
         names = pl.col("list") if "list" in columns else pl.col("line").cast(pl.String).alias("list")
-        place = pl.col("place")
-        if "segment" in columns:
-            place = pl.format("{} {}", pl.col("segment").str.strip_chars(), place.cast(pl.String).str.zfill(3))
-        return rows.select(names, "query", "item", place.alias("position"), pl.col("outcome").alias("clicked"), "times")
+        return rows.select(
+            names, "query", "item", pl.col("place").alias("position"), pl.col("outcome").alias("clicked"), "times"
+        )
 
     def _outcomes(self, columns: dict[str, str]) -> list[pl.Expr]:
         """The outcome of each row (null if it cannot be used), and how many impressions it stands for."""
@@ -313,11 +304,6 @@ def _runs(rows: pl.DataFrame) -> pl.Series:
     if rows.select(pl.struct("list", "query").n_unique()).item() != int(runs[-1]) + 1:
         raise InputError("the rows of a list together", "a list in several places", "sort the log by its lists")
     return runs
-
-
-def first_reason(wrong: Mapping[str, pl.Expr]) -> pl.Expr:
-    """The first of the reasons whose condition holds, null if none does."""
-    return pl.coalesce(*(pl.when(condition).then(pl.lit(reason)) for reason, condition in wrong.items()))
 
 
 def hold_out(

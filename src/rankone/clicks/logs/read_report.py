@@ -3,35 +3,16 @@
 import dataclasses
 from typing import Any
 
+from rankone.clicks.counts.column_kinds import entries
 from rankone.notebook import Shown
 from rankone.wording.numbers import percent
 
 #: What a reader tallies, in the order of the account.
-TALLIES = {
-    "lists": "result lists",
-    "clicks": "click rows",
-    "clicks repeated": "clicks on an item that was already clicked in its list (one success)",
-    "clicks off the list": "clicks on an item that no list of the session shows (ignored)",
-    "clicks before any list": "clicks that no list of their session precedes (ignored)",
-    "clicks on an earlier list": "clicks attached to an earlier list of the session",
-    "lists shown again": "lists with the query and the items of the list before, in one session",
-    "short lists": "lists with fewer items than positions",
-    "long lists": "lists with more items than positions (cut)",
-    "empty items": "places of a list without an item (skipped)",
-    "lists with gaps": "lists that show an item below a place of which nothing is known",
-    "duplicate items": "items that their list already shows (the first place counts)",
-    "rows beyond the last position": "impressions below the positions that count (ignored)",
-    "cells clamped": "cells with more clicks than impressions (taken as all clicked)",
-    "cells without impressions": "cells that were never shown (left out)",
-    "cells in several rows": "rows of a cell that has a row already (added up)",
-    "lists without outcomes": "lists of a test period, logged without clicks (ignored)",
-    "lists held out": "lists kept for evaluation",
-    "blank lines": "empty lines (no rows)",
-    "byte order marks": "files that begin with a byte order mark",
-    "files cut short": "compressed files that end early or are damaged",
-    "empty files": "files without a row",
-}
-
+TALLIES = entries("""
+    lists, clicks, clicks repeated, clicks off the list, clicks before any list, clicks on an earlier list,
+    lists shown again, short lists, long lists, empty items, lists with gaps, duplicate items,
+    rows beyond the last position, cells clamped, cells without impressions, cells in several rows,
+    lists without outcomes, lists held out, blank lines, byte order marks, files cut short, empty files""")
 
 _MUCH = 0.01
 _SORT = "sort the log by session and time: the rows of a session must stand together"
@@ -94,8 +75,8 @@ class ReadReport(Shown):
         return "\n".join([f"Read as {self.format}:" if self.format else "Read:", *self.notes])
 
     def _tables(self) -> dict[str, Any]:
-        told, numbers = zip(*self.lines(), strict=True)
-        return {"account": {"what": list(told), "number": list(numbers)}}
+        names, numbers = zip(*self.lines(), strict=True)
+        return {"account": {"what": list(names), "number": list(numbers)}}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

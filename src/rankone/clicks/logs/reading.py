@@ -156,7 +156,7 @@ def _format_of(sources: list[Source], name: str | None) -> type[Format]:
         seen.sort(key=lambda kind: -len(kind.__mro__))  # a special kind of table before any table
         if wanted is None and seen:
             wanted = seen[0]
-        if wanted is None or not wanted.may_be(head):
+        if wanted is None or not wanted.recognises(head):
             expected = f"the format {wanted.name}" if wanted else f"one of {', '.join(FORMATS.known())}"
             looks = f"{source.path.name}, which looks like {seen[0].name if seen else 'none'}"
             raise InputError(f"a log in {expected}", looks, _remedy(head))

@@ -106,7 +106,7 @@ class ClickModel(Shown):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a JSON file; `rankone.clicks.load_model` reads it, number for number."""
-        from rankone.clicks.models.files.saving import save_model
+        from rankone.clicks.models.saving import save_model
 
         self._check_fitted()
         save_model(self, path)

@@ -8,7 +8,7 @@ import polars as pl
 
 from rankone.clicks.counts.count_arrays import Cells
 from rankone.clicks.models.base import ClickModel, FitProgress, check_prior, per_item, per_position, smoothed_share
-from rankone.clicks.models.fitting.intervals import binomial_ends, check_counts, with_ends
+from rankone.clicks.models.fitting.intervals import binomial_ends, with_ends
 from rankone.clicks.models.product import ProductModel
 from rankone.errors import InputError
 from rankone.numerics.arrays import Floats, Ints
@@ -47,10 +47,9 @@ class CTRModel(ProductModel):
 
     def intervals(self, level: float = 0.95) -> tuple[pl.DataFrame, pl.DataFrame]:
         """`attraction_` and `examination_` with intervals of shares (columns se, low, high); what is fixed is sure."""
-        attraction, examination, cells = self.attraction_, self.examination_, self.cells_
-        check_counts(cells)
+        attraction, examination = self.attraction_, self.examination_
         seen = examination["position"].to_numpy() - 1
-        tables, (of_items, of_places) = [], self._counts(cells)
+        tables, (of_items, of_places) = [], self._counts(self.cells_)
         for table, name, counts in ((attraction, "attraction", of_items), (examination, "examination", of_places)):
             certain = table[name].to_numpy()
             if counts is None:

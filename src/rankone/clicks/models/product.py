@@ -14,7 +14,6 @@ from rankone.clicks.models.fitting.intervals import (
     GroupProfile,
     attraction_ends,
     best_pairs,
-    check_counts,
     examination_ends,
     with_ends,
 )
@@ -128,8 +127,7 @@ class ProductModel(ClickModel):
         return with_ends(self.examination_, *columns)
 
     def _chart_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        counted = self.cells_.impressions.any()
-        return self.attraction_, self._examination_intervals() if counted else self.examination_
+        return self.attraction_, self._examination_intervals()
 
     def rates(self, query: str | int, level: float = 0.95) -> pl.DataFrame:
         """One row per item and position that the query showed: counts, and the fitted click rate with its interval.
@@ -174,10 +172,9 @@ class ProductModel(ClickModel):
         (1.0, 0.53)
         """
         self._check_fitted()
-        check_counts(self.cells_)
-        found = self._shrunken(number_in("level", level, "(0, 1)", example=0.95))
+        posterior = self._shrunken(number_in("level", level, "(0, 1)", example=0.95))
         table = self.cells_.items.with_columns(attraction=getattr(self, "_maximum", self.item_attraction_))
-        return table.with_columns(shrunken=found.mean, low=found.low, high=found.high)
+        return table.with_columns(shrunken=posterior.mean, low=posterior.low, high=posterior.high)
 
     def _shrunken(self, level: float) -> Shrunken:
         cells = self.cells_
@@ -232,15 +229,15 @@ class ProductModel(ClickModel):
 
     def overview(self) -> pl.DataFrame:
         """One row per query, the most frequent first: the summary with `best`, with interval."""
-        found = super().overview()
+        table = super().overview()
         names = {name: f"best_{name}" for name in ("low", "high", "impressions", "clicks")}
-        known = [name for name in ("best_item", "best_position", "best_click_rate") if name in found.columns]
-        return found.drop(known).join(self.best().rename(names), on="query", how="left", maintain_order="left")
+        known = [name for name in ("best_item", "best_position", "best_click_rate") if name in table.columns]
+        return table.drop(known).join(self.best().rename(names), on="query", how="left", maintain_order="left")
 
     def _named(self, positions: Ints) -> pl.Series:
         """Positions by their names, if they have some."""
         names = self.position_names_
-        return pl.Series([names[place - 1] for place in positions] if names else positions)
+        return pl.Series([names[position - 1] for position in positions] if names else positions)
 
     def problem(self, query: str | int) -> RankOne:
         """Return one query as a problem: rows are its items, columns its positions."""

@@ -14,12 +14,12 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from rankone.clicks.counts.counts import Counts
+from rankone.clicks.counts.counts import Counts, position_title
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion, given_dispersion
 from rankone.clicks.counts.factor_counts import FactorCounts, as_pair_counts
 from rankone.clicks.counts.frames import ONLY_QUERY
-from rankone.clicks.counts.pair_counts import query_counts
 from rankone.clicks.rank1_test.misfit import measure_misfit
 from rankone.clicks.rank1_test.report import Rank1Report
 from rankone.clicks.rank1_test.two_factors import CheckProgress, check_two
@@ -54,8 +54,8 @@ def check_rank1(
             large, as is soon clear.
         level: error rate at which the report speaks of doubt, for all queries together (Holm's rule).
         seed: of the random numbers.
-        dispersion: how much more than binomially clicks scatter, 1.9 say; default: as estimated from repeated rows of a
-            file of counts, and else 1. The report says which.
+        dispersion: how much more than binomially clicks scatter, 1.9 say; default: as estimated where a table has
+            repeated rows, and else 1. The report says which.
         progress: True for a bar, or a function, called with simulations done and simulations in all.
 
     >>> import rankone
@@ -132,7 +132,7 @@ def _work(counts: FactorCounts, first: int, second: int) -> float:
 
 def _tables(counts: Counts | Sequence[FactorCounts] | tuple[object, object]) -> list[FactorCounts]:
     if isinstance(counts, Counts):
-        return [query_counts(counts, query) for query in counts.queries["query"]]
+        return [_query_table(counts, query) for query in counts.queries["query"]]
     if isinstance(counts, tuple | list) and not isinstance(counts, FactorCounts):
         tables = [table for table in counts if isinstance(table, FactorCounts)]
         if tables and len(tables) == len(counts):
@@ -141,3 +141,17 @@ def _tables(counts: Counts | Sequence[FactorCounts] | tuple[object, object]) -> 
             return [as_pair_counts(*counts)]
     expected = "counts, or a pair of arrays (shown, clicked)"
     raise InputError(expected, type(counts).__name__, "see rankone.clicks.count and rankone.clicks.read")
+
+
+def _query_table(counts: Counts, query: str) -> FactorCounts:
+    """Return one query of a click log: rows are its items, columns its positions, in the order in which they come."""
+    cells = counts.cells.filter(pl.col("query") == query)
+    names = [cells[side].unique(maintain_order=True) for side in ("item", "position")]
+    where = tuple(
+        cells[known.name].replace_strict(known, np.arange(len(known)), return_dtype=pl.Int64).to_numpy()
+        for known in names
+    )
+    shown, clicks = np.zeros((2, len(names[0]), len(names[1])))
+    shown[where], clicks[where] = cells["impressions"].to_numpy(), cells["clicks"].to_numpy()
+    titles = [position_title(counts.position_names, position) for position in names[1]]
+    return as_pair_counts(shown, clicks, row_names=names[0].to_list(), col_names=titles, name=query)

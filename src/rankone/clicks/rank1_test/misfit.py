@@ -114,12 +114,12 @@ def measure_misfit(
         quantiles /= rng.chisquare(dispersion.freedom, _DRAWS) / dispersion.freedom
     grid = model.grid(float(quantiles.min()))
     fits = [model.fitted(each) for each in grid]
-    found = np.array([fit[0] for fit in fits])
-    place = np.interp(-quantiles, -found, np.arange(len(grid)))  # found falls, from the first that is asked for
-    drawn = np.where(quantiles >= found[0], 0.0, np.interp(place, np.arange(len(grid)), grid))
-    by_chance = np.maximum(found, [model.expected(each) for each in grid])
+    statistics = np.array([fit[0] for fit in fits])
+    place = np.interp(-quantiles, -statistics, np.arange(len(grid)))  # found falls, from the first that is asked for
+    drawn = np.where(quantiles >= statistics[0], 0.0, np.interp(place, np.arange(len(grid)), grid))
+    by_chance = np.maximum(statistics, [model.expected(each) for each in grid])
     most = np.where(quantiles >= by_chance[0], 0.0, np.interp(-quantiles, -by_chance, grid))
-    point = 0.0 if model.freedom >= found[0] else float(np.interp(-model.freedom, -found, grid))
+    point = 0.0 if model.freedom >= statistics[0] else float(np.interp(-model.freedom, -statistics, grid))
     where = np.where(drawn > 0.0, np.rint(place), 0.0).astype(np.int64)
     losses = np.concatenate(
         [model.losses(fits[at], float(grid[at]), int((where == at).sum()), rng) for at in np.unique(where).tolist()]
@@ -203,14 +203,14 @@ class _Model:
 
     def _candidates(self) -> tuple[Ints, Ints]:
         """Return combinations that may be the best, as levels, and which of them were shown (row, place there)."""
-        found = np.zeros((1, 0), np.int64)
+        able = np.zeros((1, 0), np.int64)
         logs = np.zeros(1)
         for start, size in zip(self._starts, self._sizes, strict=True):
             seen = start + np.flatnonzero(np.isfinite(self._log[start : start + size]))
-            found = np.column_stack([np.repeat(found, len(seen), axis=0), np.tile(seen, len(found))])
-            logs = np.repeat(logs, len(seen)) + self._log[found[:, -1]]
+            able = np.column_stack([np.repeat(able, len(seen), axis=0), np.tile(seen, len(able))])
+            logs = np.repeat(logs, len(seen)) + self._log[able[:, -1]]
             kept = np.sort(np.argsort(-logs, kind="stable")[:_MOST_COMBINATIONS])
-            found, logs = found[kept], logs[kept]
-        row_of = {tuple(levels): row for row, levels in enumerate(found.tolist())}
+            able, logs = able[kept], logs[kept]
+        row_of = {tuple(levels): row for row, levels in enumerate(able.tolist())}
         rows = [row_of.get(tuple(levels), -1) for levels in self._places.tolist()]
-        return found, np.array([(row, place) for place, row in enumerate(rows) if row >= 0], np.int64).reshape(-1, 2)
+        return able, np.array([(row, place) for place, row in enumerate(rows) if row >= 0], np.int64).reshape(-1, 2)

@@ -32,7 +32,7 @@ class Rank1Check(Shown):
     p_value: float | None  # None: any rates are rank 1 here, there is nothing to test
     simulations: int
     method: str  # how tables were simulated
-    visible: float | None  # relative deviation of the click rates that would be noticed with 80 % power
+    visible: float | None  # relative deviation of the click rates that would be noticed with 80% power
     cells: pl.DataFrame  # row, col, outcomes, clicks, rate, rank_one_rate, deviation; the largest deviation first
     dispersion: Dispersion = BINOMIAL  # how much clicks scatter: statistic and deviations are divided by it
     misfit: Misfit | None = None  # how large deviations are and what they cost; None: nothing to tell it by
@@ -75,7 +75,7 @@ class Rank1Check(Shown):
         """Draw the deviation of every pair from its rank-1 rate."""
         from rankone.charts.heatmap import residual_chart
 
-        return residual_chart(self.cells, f"Distance from rank 1: {self.name} ({self._outcome})")
+        return residual_chart(self.cells, f"Interaction of {self.name} ({self._outcome})")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -203,15 +203,15 @@ class Rank1Report(Answer):
             return more.strip()
         if not tested:
             return "Nothing to test: the combinations share too few levels."
-        told = ", ".join(f"{check.name} ({check._outcome})" for check in tested)
+        results = ", ".join(f"{check.name} ({check._outcome})" for check in tested)
         if not self.doubtful and self._coarse:
             first = self._coarse[0]
             far = f"no simulated table of {first.simulations} shows as much interaction as {first.name}"
-            return f"Too few simulations to tell whether two factors interact: {far}. All: {told}.{more}"
+            return f"Too few simulations to tell whether two factors interact: {far}. All: {results}.{more}"
         if not self.doubtful:
-            return f"No sign of interaction between two factors: {told}.{more}"
+            return f"No sign of interaction between two factors: {results}.{more}"
         worst = listed(quoted(self.doubts[0].cells.select("row", "col").row(0)))
-        return f"Factors seem to interact: {self.doubts[0].name}, most of all {worst}. All tests: {told}.{more}"
+        return f"Factors seem to interact: {self.doubts[0].name}, most of all {worst}. All tests: {results}.{more}"
 
     def summary(self) -> pl.DataFrame:
         """One row per check: size, p-value, Holm's p-value, what could have been seen."""

@@ -43,7 +43,7 @@ EXACT_TO = 1e-3  # of the statistic: more than fits may be off
 _ENOUGH = 50  # tables as far from rank 1 as the data: the p-value is known well enough (Besag and Clifford 1991)
 _AT_ONCE = 20  # tables between two looks: few, so that progress is seen while a long experiment is played again
 _CELLS_AT_ONCE = 200_000
-_SEEN_BY_MOST = 0.8416  # a statistic this many standard deviations above its threshold is seen with 80 % power
+_SEEN_BY_MOST = 0.8416  # a statistic this many standard deviations above its threshold is seen with 80% power
 
 
 def check_two(
@@ -70,8 +70,8 @@ def check_two(
     shown, clicked, whole = counts.shown, counts.clicked, len(counts.factors) == 2
     paired = _paired(counts, pair) if simulations and not whole else None
     measure = functools.partial(_measured, counts.cells, counts.sizes, paired)
-    found, fitted = measure(shown[None], clicked[None], None if rates is None else rates[None, order])
-    statistic, rates = float(found[0]) / dispersion.value, fitted[0]
+    statistics, fitted = measure(shown[None], clicked[None], None if rates is None else rates[None, order])
+    statistic, rates = float(statistics[0]) / dispersion.value, fitted[0]
     law: Floats = np.zeros(0)
     constraints, testable = _two_constraints(counts) if whole else _constraints(counts, pair, simulations > 0)
     if testable and simulations:
@@ -165,7 +165,7 @@ def _reach(law: Floats, statistic: float) -> int:
 
 
 def _visible(law: Floats, counts: FactorCounts, rates: Floats, dispersion: Dispersion) -> float | None:
-    """Relative deviation of every pair's rate, up or down at random, that a test at 5 % notices with 80 % power.
+    """Relative deviation of every pair's rate, up or down at random, that a test at 5% notices with 80% power.
 
     A deviation of x adds about x^2 w, w = n p / (1 - p), to a pair's part of the statistic, less the share that fitting
     takes away: the pair's leverage in the information matrix.

@@ -1,1 +1,1 @@
-"""Click logs with known truth, to try things on."""
+"""Click logs with known truth, to experiment with."""

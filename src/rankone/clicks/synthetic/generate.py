@@ -68,7 +68,9 @@ class GeneratedLog:
     @functools.cached_property
     def problems(self) -> list[RankOne]:
         """The truth, one problem per query, named as the reader of the format names the queries."""
-        return [_problem(self.world, place, f"{place + 1}{self.suffix}") for place in range(len(self.world.popularity))]
+        return [
+            _problem(self.world, number, f"{number + 1}{self.suffix}") for number in range(len(self.world.popularity))
+        ]
 
 
 def generate_log(
@@ -138,10 +140,10 @@ def generate_log(
     )
 
 
-def _truth(place: int, items: int | None, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _truth(number: int, items: int | None, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Attraction and examination of one query."""
-    mu, p_max = HARDNESS[place % len(HARDNESS)]
-    size = items or (PAPER_ITEMS[place] if place < len(PAPER_ITEMS) else int(rng.integers(800, 901)))
+    mu, p_max = HARDNESS[number % len(HARDNESS)]
+    size = items or (PAPER_ITEMS[number] if number < len(PAPER_ITEMS) else int(rng.integers(800, 901)))
     attraction = rng.permutation(_attraction(mu, p_max, size, int(rng.integers(90, 100))))
     return attraction, _examination(mu, p_max)
 

@@ -18,7 +18,7 @@ from rankone.errors import Contradiction, InputError, KeyReused
 from rankone.live.commit.decisions import KnownDecision
 from rankone.live.evidence.goal_outcomes import as_value, window_of
 from rankone.live.fold.fold import Fold
-from rankone.live.goals import Goal
+from rankone.live.goals import AMOUNT, Goal
 from rankone.live.journal.events import BY_ASKER, DECISION, KIND, TAG, VALUE, Kind, Texts
 from rankone.live.messages import Outcome, Tell, Track
 from rankone.numerics.seeds import generator
@@ -51,6 +51,8 @@ class GoalRequests:
         """Draft the event of an outcome; return the answer, or raise why there is none."""
         index, goal = self._goal(request.goal)
         value = request.value if isinstance(request, Track) or request.clicked is None else request.clicked
+        if value is None and request.goal is not None and goal.kind != AMOUNT:
+            value = 1.0
         if value is None:
             raise InputError(f"a value for the goal '{goal.name}'", "none", "tell value=49.9, for example")
         if isinstance(request, Tell) and request.clicked and goal.adds_up:

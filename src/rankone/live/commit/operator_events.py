@@ -85,7 +85,7 @@ def _check_factors(fold: Fold, named: Iterable[str]) -> None:
     """Refuse factors that are not there."""
     for factor in named:
         if factor not in fold.factors:
-            do = did_you_mean(factor, list(fold.factors), "name a factor that is there")
+            do = did_you_mean(factor, list(fold.factors), "name one of them")
             raise InputError(f"one of the factors {', '.join(fold.factors)}", f"factor '{factor}'", do)
 
 
@@ -232,7 +232,7 @@ def draft_forbidden(fold: Fold, draft: Draft, levels: Mapping[str, str], forbid:
 def _check_forbidden(fold: Fold, levels: Mapping[str, str], rule: list[int], before: list[list[int]]) -> None:
     """Refuse a rule that says nothing, or that leaves a level without anything to be shown with."""
     if len(levels) < 2:
-        do = "retire_level takes a level out of the race"
+        do = "to take one level out of the race, use retire_level"
         raise InputError("levels of two factors or more to forbid together", combination_text(levels) or "none", do)
     if rule in before:
         raise InputError("what is not forbidden yet", combination_text(levels), "no action needed")
@@ -286,7 +286,7 @@ def draft_context(fold: Fold, draft: Draft, context: Mapping[str, Any]) -> None:
 
 def _among(names: Sequence[str], factor: str, name: str) -> int:
     if name not in names:
-        do = did_you_mean(name, names, f"name a level of '{factor}' that is there")
+        do = did_you_mean(name, names, "name one of them")
         raise InputError(f"one of the levels of '{factor}': {', '.join(names)}", f"'{name}'", do)
     return names.index(name)
 

@@ -41,7 +41,7 @@ from rankone.live.report.make_report import winning_note
 from rankone.live.settings import Settings
 from rankone.live.storage import Storage
 from rankone.live.storage.driver import RolledBack
-from rankone.live.storage.forks import at_work
+from rankone.live.storage.forks import in_use
 
 T = TypeVar("T")
 J = TypeVar("J", bound=AnyJob)
@@ -59,9 +59,9 @@ class Transactions:
         self._read_only, self._closed = read_only, False
         self._marked = False  # a service has said that it uses the database
         self._to_close = False  # as soon as the call is finished within which it was said
-        with at_work:
+        with in_use:
             self.storage = connect()
-            at_work.register(self)
+            in_use.register(self)
         self._folds = FoldCache(self.storage, self.reader, read_only)
         self._writer = Writer(self._carry_out)
 
@@ -103,7 +103,7 @@ class Transactions:
     @contextlib.contextmanager
     def reader(self) -> Iterator[Storage]:
         """Read on a connection of its own, outside the turn, however long it takes; `close()` does not end it."""
-        with at_work:
+        with in_use:
             self._check_open()
             with contextlib.closing(self.storage.reader()) as storage:
                 yield storage
@@ -211,7 +211,7 @@ class Transactions:
             except MoreToRead as found:
                 self._try_again(functools.partial(self._folds.read_whole, of, found.reads))
             except NotCompiled as found:
-                with at_work:
+                with in_use:
                     warm_up(found.policy, found.n_factors)
 
     @staticmethod
@@ -232,7 +232,7 @@ class Transactions:
 
     def _carry_out(self, group: list[AnyJob]) -> None:
         first, involved = group[0], {job.of.number: job.of for job in group if job.of is not None}
-        with at_work:
+        with in_use:
             self._check_open()
             try:
                 if isinstance(first, Alone):

@@ -75,7 +75,7 @@ def _weigh_once(n_factors: int) -> None:
     counts = np.zeros(sizes, np.int64)
     intervals(counts, counts)  # every report has them
     named = tuple((str(factor), ("A", "B")) for factor in range(n_factors))
-    settings = Settings("warm", named, goal="both", explore=0.5)
+    settings = Settings("warm", named, aim="both", explore=0.5)
     evidence = ExperimentEvidence(settings, Factors.new(settings.levels).each)
     crosses = pack_cross(np.ones(2 * n_factors), sizes), None
     evidence.weigh([Weighed((0,) * n_factors, 0, cross, [], decision) for decision, cross in enumerate(crosses)])

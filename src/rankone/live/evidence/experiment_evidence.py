@@ -25,8 +25,8 @@ from rankone.evidence.steering import (
     EXPLORE,
     PARTS,
     SAME,
+    aim_of,
     comparisons,
-    goal_of,
     margin_ratio_of_each,
     measure_allowed,
     renew,
@@ -62,7 +62,7 @@ class ExperimentEvidence(WeighedOutcomes):
     ) -> None:
         self.goals = goals
         super().__init__(settings, tuple(len(levels.names) for levels in factors), segments)
-        self._goal = goal_of(settings.goal, settings.explore)
+        self._aim = aim_of(settings.aim, settings.explore)
         self.watches = -1  # watches before the present one
         self.begin_era(factors, forbidden, misfit=misfit)
 
@@ -231,7 +231,7 @@ class ExperimentEvidence(WeighedOutcomes):
         The guess rests on exploration that goes on as it did: there is none where that shrinks or never was. Nor where
         something is forbidden: what may be shown is compared by more than one level at a time.
         """
-        shrinks = math.isfinite(self._goal.patience)
+        shrinks = math.isfinite(self._aim.patience)
         explores = self.fits and bool(self.steering.shares[EXPLORE]) and not shrinks
         if not explores or self.fault or self.allowed.named or (self.goals is not None and self.goals.steers):
             return None
@@ -253,7 +253,7 @@ class ExperimentEvidence(WeighedOutcomes):
         shown, claims = margins(asked)[self.live].astype(float), self.claims
         mix, leaders = np.empty(len(self.live)), np.zeros(len(self.sizes), np.int64)
         changed, explore, won = tiered(renew, renew.__module__)(
-            self.stated, self.live, self.steering, shown, claims.bar, claims.beaten_bar, self._goal, mix, leaders
+            self.stated, self.live, self.steering, shown, claims.bar, claims.beaten_bar, self._aim, mix, leaders
         )
         rules = bool(self.allowed.named) and not won
         if rules:
@@ -261,11 +261,11 @@ class ExperimentEvidence(WeighedOutcomes):
             planned, leaders = leaders, np.array(state.leaders, np.int64) + self.steering.starts[:-1]
             explore = 0.0 if state.doubt <= self.error else explore
             racing, part = np.concatenate(state.doubts) > self.error, 0.5 if (planned == leaders).all() else 1.0
-            mix_racing(mix, self.steering.starts, leaders, racing, self._goal.lead, part)
+            mix_racing(mix, self.steering.starts, leaders, racing, self._aim.lead, part)
         insures = self._settings.watch.interaction == TEST_ALL and not self._misfit
         probes = self._settings.explore and (self._settings.watch.change == RESTART or insures)
         if waits:
-            explore = max(explore, self._goal.explore)
+            explore = max(explore, self._aim.explore)
             mix_evenly(mix, self.steering.starts, 1.0)
         elif probes:
             explore, part = probe_shares(explore, PROBES, TRIAL if self.watch.trial[CLICKS_LEFT] else 0.0)

@@ -26,6 +26,7 @@ from rankone.numerics.arrays import Floats, Ints
 
 BROUGHT, TOTAL, SQUARES = range(3)  # columns of counts: decisions with an outcome, what they brought, its squares
 _MOST_WAITING = 64
+_PENDING_BYTES, _CHANCE_BYTES = 400, 4  # of memory for each decision that waits, and for its chance of each level
 UNMATCHED, LATE = range(2)  # columns of what is not counted: of visitors without a decision, after the window
 
 
@@ -182,6 +183,14 @@ class GoalOutcomes:
         for goal in range(len(self.goals)):
             arrays |= {f"goal{goal}_{name}": each for name, each in self.amounts(goal)._asdict().items()}
         return arrays
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory this takes, roughly; without settling, as a look at the size changes nothing."""
+        waiting = sum(map(len, self.pending)) + sum(map(len, self._waiting))
+        each = _PENDING_BYTES + _CHANCE_BYTES * sum(self.sizes)
+        known = sum(array.nbytes for amounts in self._amounts for array in amounts)
+        return known + int(self.counts.nbytes) + each * waiting
 
     def facts(self) -> list[Any]:
         """Return what it keeps besides: decisions whose windows are open, by goal, oldest end first."""

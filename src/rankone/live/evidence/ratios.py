@@ -14,7 +14,7 @@ import numpy as np
 from rankone.evidence.levels import Evidence
 from rankone.numerics.arrays import Floats
 
-LOG_RATIOS = np.linspace(-math.log(100.0), math.log(100.0), 922)  # log ratios at which intervals may end, 1 % apart
+LOG_RATIOS = np.linspace(-math.log(100.0), math.log(100.0), 922)  # log ratios at which intervals may end, 1% apart
 NO_BOUND = 99.0  # intervals go no further than ratios of 100
 _PRIOR = 1.0 / math.log(2.0) ** 2  # of a log ratio: levels that differ by more than a factor of two are rare
 _COUNTED = (
@@ -47,7 +47,7 @@ def level_scores(evidence: Evidence, levels: Any, counted: Counted | None = None
     Where a policy leaves little to chance, few clicks compare two levels, and one lucky click on a level that is hardly
     ever shown would let it lead. There plain `counted` clicks decide, which hold while rates stay as they are; they
     weigh no more than ten clicks that compare. Where nearly all visitors click, clicks say little and counts much: no
-    site makes a rate more than 100 %, so a count of 95 % is at most 5 % too low, whenever the level was shown.
+    site makes a rate more than 100%, so a count of 95% is at most 5% too low, whenever the level was shown.
 
     >>> import numpy as np
     >>> from rankone.evidence.levels import start_evidence

@@ -89,7 +89,7 @@ def standing(race: Race, seen: Sequence[Any], counted: Sequence[Counted] | None 
     """
     evidence, clicked, levels_of_each, allowed, claims, *_ = race
     has_margin, bar = evidence.margin_ratio[0] >= 0, claims.bar
-    proofs, spared = (
+    proofs, within_margin = (
         [proof[np.ix_(each, each)] for each in levels_of_each] for proof in (evidence.proof, evidence.enough)
     )
     estimates = [
@@ -97,7 +97,9 @@ def standing(race: Race, seen: Sequence[Any], counted: Sequence[Counted] | None 
         for factor, levels in enumerate(levels_of_each)
     ]
     scores, known, good = [], [], []
-    for levels, proof, less, estimate, enough in zip(levels_of_each, proofs, spared, estimates, seen, strict=True):
+    for levels, proof, less, estimate, enough in zip(
+        levels_of_each, proofs, within_margin, estimates, seen, strict=True
+    ):
         better, pinned = _better(clicked.logs[np.ix_(levels, levels)], proof, claims), least_proof(proof) >= bar
         scores.append(_behind(estimate.logs, better))
         known.append(enough | better.any(axis=1) | (len(levels) == 1))
@@ -107,7 +109,9 @@ def standing(race: Race, seen: Sequence[Any], counted: Sequence[Counted] | None 
         settled = _best_of(allowed, scores, good)
         leaders = settled if _all_of(good, settled) else leaders
     leads = _all_of(known, leaders) and _total(scores, leaders) >= _total(scores, allowed.best(scores)) - _LESS
-    least = [min(map(lambda proof, level: least_proof(proof)[level], each, leaders)) for each in (proofs, spared)]
+    least = [
+        min(map(lambda proof, level: least_proof(proof)[level], each, leaders)) for each in (proofs, within_margin)
+    ]
     doubt, close = (min(1.0, claims.statements * math.exp(-each)) for each in least)
     won = doubt <= claims.error
     if not won and leads and allowed.named and _last_left(race, leaders):

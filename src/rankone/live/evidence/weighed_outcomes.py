@@ -70,8 +70,8 @@ class WeighedOutcomes:
         self._waiting: list[Weighed] = []  # evidence is looked at now and then: until then, outcomes only wait
 
     def _begin_evidence(self, sizes: tuple[int, ...]) -> None:
-        spared = margin_ratio_of_each(self._settings.stopping.margin, len(sizes))
-        self._evidence = start_evidence(sizes, margin_ratio=spared)
+        margin_ratio = margin_ratio_of_each(self._settings.stopping.margin, len(sizes))
+        self._evidence = start_evidence(sizes, margin_ratio=margin_ratio)
         self._traffic = start_evidence(sizes, TRAFFIC_RATIOS)
         self._late = self._start_late((0,) * len(sizes))  # nearly always there is none: it needs no room
         self._watch = start_watch(())

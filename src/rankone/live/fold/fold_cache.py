@@ -19,7 +19,7 @@ from rankone.live.fold.journal_reading import WholeJournal, each_stretch, read_t
 from rankone.live.fold.unknown_policy import PolicyNotKnown, UnknownPolicy
 from rankone.live.journal.clock import Clock, JournalTime
 from rankone.live.storage import Storage
-from rankone.live.storage.forks import at_work
+from rankone.live.storage.forks import in_use
 
 SHORT = 5_000  # events at most that are read in the writer's turn, or a few more
 _AT_ONCE = 2  # journals read outside it: each takes up to 50,000 events into memory at a time
@@ -81,7 +81,7 @@ class FoldCache:
 
     def read_whole(self, cached: CachedFold, reads: int) -> None:
         """Read a journal to its end on a connection of its own, unless another caller just has."""
-        with at_work, cached.reading:
+        with in_use, cached.reading:
             if cached.reads != reads:
                 return
             try:

@@ -83,7 +83,8 @@ class FoldFacts:
         """How much memory this takes, roughly."""
         counts = (self.pulls, self.clicks, self.asked, self.late, self.earlier, self.prior)
         known = sum(array.nbytes for array in (*(self.state or ()), *counts, *self.evidence.arrays))
-        return _BYTES + known + _OPEN_BYTES * len(self.open)
+        goals = 0 if self.goals is None else self.goals.nbytes
+        return _BYTES + known + goals + _OPEN_BYTES * len(self.open)
 
     @property
     def shown(self) -> dict[str, str] | None:

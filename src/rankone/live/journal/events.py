@@ -124,7 +124,7 @@ def _same(data: bytes) -> bytes:
 def _probability(chance: float) -> bytes:
     """Return a probability; nothing else, as SQLite keeps neither what is no number nor the sign of zero."""
     if not 0.0 <= chance <= 1.0:
-        raise ValueError(f"expected a probability - got {chance} - nothing was written")
+        raise ValueError(f"Expected a probability, but got {chance}. Nothing was written")
     return struct.pack("<d", chance + 0.0)
 
 

@@ -22,7 +22,7 @@ from rankone.live.operate.archive import WithArchive, archive_notes, checksum, f
 from rankone.live.operate.archive_files import fault_of
 from rankone.live.report.report_wording import NOT_KNOWN
 from rankone.live.storage import Storage, open_storage
-from rankone.live.storage.forks import at_work
+from rankone.live.storage.forks import in_use
 from rankone.live.storage.schema import MIGRATIONS
 from rankone.specs import amount
 
@@ -46,7 +46,7 @@ class Finding(NamedTuple):
 
 def examine(db: str | Path, archive: str | Path | None = None) -> list[Finding]:
     """Check a database and everything in it, and the archives in a folder; nothing is changed, and nobody waits."""
-    with at_work:
+    with in_use:
         try:
             storage = open_storage(db, patience=_PATIENCE, read_only=True)
         except RankoneError as error:

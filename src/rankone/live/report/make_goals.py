@@ -99,6 +99,8 @@ def _against(fold: Fold, goals: GoalOutcomes, index: int, factor: int, number: i
 def _status(fold: Fold, state: Verdict, goals: GoalOutcomes, index: int, error: float) -> str:
     """Return what is known of a guardrail, of the combination that leads."""
     goal, levels = goals.goals[index], fold.numbers_of(state.leaders)
+    if not fold.learned:
+        return OPEN  # nothing leads
     each = [_against(fold, goals, index, factor, number, error) for factor, number in enumerate(levels)]
     low = math.prod(one.low for one in each)
     high = math.prod(math.inf if one.high is None else one.high for one in each)

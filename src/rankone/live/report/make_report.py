@@ -60,7 +60,7 @@ def make_report(fold: Fold) -> Report:
         clock_jumped=fold.clock_jumped / 1e6,
         window=fold.settings.outcomes.window,
         eras=tuple(fold.eras),
-        goal=fold.settings.goal,
+        aim=fold.settings.aim,
         basis=state.basis,
         explore=exploring(fold),
         margin=fold.settings.stopping.margin,

@@ -104,14 +104,14 @@ class Report(Shown):
     clock_jumped: float  # seconds by which the machine's clock, and the journal's time, last jumped ahead
     window: float | None  # seconds after which silence means "not clicked"; until then outcomes are held
     eras: tuple[str, ...]  # why the policy started (afresh)
-    goal: str = ""  # "earn", "both" or "decide"
+    aim: str = ""  # "earn", "both" or "decide"
     basis: str = "steady"  # "any": holds however the rate of the whole site moves; "steady": counts, nothing is stated
     explore: float = 0.0  # share of decisions that explore now
     margin: float = 0.0  # what leads is good enough within this part of the best
     good_enough: bool = False  # decided within the margin, and by no more than that
     control: dict[str, str] | None = None  # by factor
     control_share: float = 0.0  # of all decisions
-    uplift: float | None = None  # clicks of what leads over the control's: 0.1 is 10 % more; None: not known
+    uplift: float | None = None  # clicks of what leads over the control's: 0.1 is 10% more; None: not known
     uplift_low: float = -1.0
     uplift_high: float | None = None  # None: no bound yet
     shortfalls: tuple[Shortfall, ...] = ()  # where traffic does not match what was chosen

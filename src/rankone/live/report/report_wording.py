@@ -213,7 +213,7 @@ def _left(report: Report) -> list[str]:
     slow = f"only {percent(report.explore, 2)} of decisions explore"
     do = "Goal 'both' decides sooner; a margin settles near ties."
     if report.visitors_left is None:
-        return [f"A verdict may take long: {slow}. {do}"] if report.goal == "earn" else []
+        return [f"A verdict may take long: {slow}. {do}"] if report.aim == "earn" else []
     few, many = report.visitors_left
     up_to = "" if few == many else f" to {many:,}"
     said = f"If these differences are real: {few:,}{up_to} more visitors until a verdict"

@@ -15,7 +15,7 @@ from rankone.errors import JournalError, StorageError
 
 Row = tuple[Any, ...]
 _KEPT = 1_000  # statements; those with a list of values come in many lengths
-UNSURE = "it may have got in: tell again, ask again with the same key"  # what to do when a commit was not answered
+UNSURE = "it may have been stored: tell again, ask again with the same key"  # what to do when a commit was not answered
 
 
 class Dialect:

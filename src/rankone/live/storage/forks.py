@@ -97,10 +97,10 @@ class AtWork:
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(connected))
 
 
-at_work = AtWork()
+in_use = AtWork()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=at_work.before_fork,
-        after_in_parent=at_work.after_fork,
-        after_in_child=at_work.after_fork_in_child,
+        before=in_use.before_fork,
+        after_in_parent=in_use.after_fork,
+        after_in_child=in_use.after_fork_in_child,
     )

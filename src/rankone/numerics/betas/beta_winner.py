@@ -1,4 +1,4 @@
-"""How probable is it that each of several Betas draws the largest? By quadrature, to a relative error below 1 %.
+"""How probable is it that each of several Betas draws the largest? By quadrature, to a relative error below 1%.
 
 Member c draws from Beta(clicks + 1, pulls - clicks + 1), with density f_c and distribution function F_c. It wins with
 probability

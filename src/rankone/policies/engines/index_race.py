@@ -24,7 +24,7 @@ over all indices, which itself is faster than the bandit libraries measured besi
       +---+-----------------------------------+-----> exploration level f(t)
          NOW = f(t)                     LATER = f(t + look-ahead)
 
-* An index is concave in f, so its tangent bounds it from above. One tangent a group, renewed when t has grown by 3 %,
+* An index is concave in f, so its tangent bounds it from above. One tangent a group, renewed when t has grown by 3%,
   tells with a multiplication how far the group can get; `search` computes true indices only for groups whose tangent
   reaches the best index so far.
 * The winner's index at NOW is compared with the rivals' bounds at LATER. As long as it stays above, the pair plays on
@@ -33,15 +33,8 @@ over all indices, which itself is faster than the bandit libraries measured besi
 * The look-ahead doubles when it ran out and halves when a rival came too close at once.
 * The bars are raised by `ABOVE`, far more than rounding can do, so that near-ties are always settled by true indices.
 
-A policy's state is a class derived from `IndexState` for which these four are registered; the index of KL-UCB, which
-lists use too, is here (`goes_by_kl`):
-
-::
-
-    exploration_level(state, asked) -> f                    never falls in `asked`
-    index_at(state, pulls, clicks, level) -> index          concave and rising in `level`; pulls > 0
-    index_slope(state, pulls, clicks, level, index)         its derivative by level
-    level_needed(state, pulls, clicks, index) -> level      where the index gets there: 0 if it is always beyond
+A policy's state is a class derived from `IndexState` for which `exploration_level`, `index_at`, `index_slope` and
+`level_needed` are registered; the index of KL-UCB, which lists use too, is here (`goes_by_kl`).
 """
 
 import math
@@ -103,13 +96,13 @@ ABOVE = 1.0 + 1e-12
 
 @dispatched
 def exploration_level(state: Any, asked: int) -> float:
-    """Exploration level f after so many decisions."""
+    """Exploration level f after so many decisions; it never falls."""
     raise NotImplementedError
 
 
 @dispatched
 def index_at(state: Any, pulls: int, clicks: int, level: float) -> float:
-    """Index of a pair with these counts at an exploration level."""
+    """Index of a pair with these counts, pulls above 0, at an exploration level: concave and rising in it."""
     raise NotImplementedError
 
 
@@ -121,7 +114,7 @@ def index_slope(state: Any, pulls: int, clicks: int, level: float, index: float)
 
 @dispatched
 def level_needed(state: Any, pulls: int, clicks: int, index: float) -> float:
-    """Level at which the index of these counts reaches `index`."""
+    """Level at which the index of these counts reaches `index`; 0 if it is always beyond."""
     raise NotImplementedError
 
 
@@ -173,7 +166,7 @@ def bound(state: IndexState, group: int) -> float:
 
 @noalloc
 def renew(state: IndexState) -> None:
-    """Tidy the groups up and draw their tangents for the next 3 % of time. Who leads is open again."""
+    """Tidy the groups up and draw their tangents for the next 3% of time. Who leads is open again."""
     counters = state.counters
     drop_empty_groups(state)
     counters[RACE_MAX_GROUPS] = 2 * counters[RACE_N_GROUPS] + SPARE_GROUPS

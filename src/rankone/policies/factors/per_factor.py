@@ -3,7 +3,7 @@
 Every level draws from Beta(clicks + 1, misses + 1) of all decisions in which it was shown, whatever it was shown with;
 the levels with the largest draws are shown together. Each factor's bandit takes the others for chance. It learns fast
 at first, and it locks in: a good level that was shown early, while its partners were bad, looks bad, and its partners
-improve only in the company of others. In 5 to 30 % of the runs on harder problems it never recovers
+improve only in the company of others. In 5 to 30% of the runs on harder problems it never recovers
 (`docs/more-than-two-factors.md`).
 """
 
@@ -42,7 +42,7 @@ class PerFactor(CombinationPolicy):
     """
 
     name = "per-factor"
-    use_when = "a warning: what is often built by hand; in 5 to 30 % of runs it never finds the best"
+    use_when = "a warning: what is often built by hand; in 5 to 30% of runs it never finds the best"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> PerFactorState:
         pulls, clicks = np.zeros((2, sizes.sum()), np.int64)

@@ -3,7 +3,7 @@
 Joachims, Swaminathan, Schnabel, "Unbiased learning-to-rank with biased feedback" (WSDM 2017), section 5.1, with swaps
 of neighbours (Craswell et al., WSDM 2008): an item that stands at two positions by chance compares them. At most one
 pair of neighbours is swapped in a list, each with a probability that is set beforehand, so the probability of every
-list is known, and so is what swaps cost (`rankone.clicks.swap_plan`).
+list is known. What was shown then gives the curve (`rankone.clicks.examination_curve`).
 """
 
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class SwapNeighbours(ListPolicy):
         if len(rates) != pairs or min(rates, default=0.0) < 0.0 or not sum(rates) <= 1.0:
             expected = f"{pairs} probabilities that add up to at most 1, one a pair of neighbours"
             got = ", ".join(f"{rate:g}" for rate in rates) or "none"
-            raise InputError(expected, got, "see rankone.clicks.swap_plan")
+            raise InputError(expected, got, "leave them out for the same rate at each")
         return SwapNeighboursState(np.array(items, np.int64), np.cumsum(np.array(rates, np.float64)))
 
 

@@ -10,7 +10,7 @@ look at each position for itself (``pbm``). Regret is per list: the best list of
 The families are the worlds of papers: `c3` of Li, Wang, Zhang, Chen, "Contextual Combinatorial Cascading Bandits"
 (ICML 2016), section 5.1; `vial` of Vial, Sanghavi, Shakkottai, Srikant (NeurIPS 2022) and Liu et al., "Contextual
 Combinatorial Bandits with Probabilistically Triggered Arms" (ICML 2023), appendix E; `jmlr` of Zhong, Cheung, Tan,
-"Thompson Sampling Algorithms for Cascading Bandits" (JMLR 2021), section 6. `logit` is ours: `c3` at rates of 5 %.
+"Thompson Sampling Algorithms for Cascading Bandits" (JMLR 2021), section 6. `logit` is ours: `c3` at rates of 5%.
 """
 
 import math
@@ -323,7 +323,7 @@ def c3(n_items: int, n_positions: int, *, d: int = 20, seed: int = 0, reading: s
 
 @family("logit", FreshFeatures)
 def logit(n_items: int, n_positions: int, *, d: int = 10, seed: int = 0, reading: str = "cascade") -> FreshFeatures:
-    """New items for each list, attraction logistic in d features, 5 % on average.
+    """New items for each list, attraction logistic in d features, 5% on average.
 
     >>> logit(50, 4).weights[-1].item()
     -3.0

@@ -137,7 +137,7 @@ class Visitors(Problem):
 
 @family("visitors", Visitors)
 def visitors(n_rows: int, n_cols: int, *, d: int = 5, crossed: float = 0.3, seed: int = 0) -> Visitors:
-    """Two factors, clicked about 5 % of the time, and visitors with d features, some of which change what is best.
+    """Two factors, clicked about 5% of the time, and visitors with d features, some of which change what is best.
 
     `crossed` is the standard deviation of the effects of features together with levels; 0: who the visitor is makes no
     difference to what is best.

@@ -36,13 +36,15 @@ def equal_split_visitors(problem: Product, power: float, error: float = 0.05, ma
     margins = [np.sort(average * each / max(each.mean(), 1e-300))[::-1] for each in factors if len(each) > 1]
     if not margins:
         return 0.0
-    spared = (1.0 + margin) ** (1.0 / len(factors))
-    if any(not spared * each[0] > each[1] for each in margins):
+    margin_ratio = (1.0 + margin) ** (1.0 / len(factors))
+    if any(not margin_ratio * each[0] > each[1] for each in margins):
         return math.inf
     level = NormalDist().inv_cdf(1.0 - error / (2.0 * sum(len(each) - 1 for each in margins)))
 
     def reached(visitors: float) -> bool:
-        return math.prod(_power(visitors / len(each), each[0], each[1:], level, spared) for each in margins) >= power
+        return (
+            math.prod(_power(visitors / len(each), each[0], each[1:], level, margin_ratio) for each in margins) >= power
+        )
 
     low, high = 1.0, 2.0
     while not reached(high):
@@ -54,13 +56,17 @@ def equal_split_visitors(problem: Product, power: float, error: float = 0.05, ma
 
 
 def _power(
-    visitors: float, best: float, others: np.ndarray[tuple[int], np.dtype[np.float64]], level: float, spared: float
+    visitors: float,
+    best: float,
+    others: np.ndarray[tuple[int], np.dtype[np.float64]],
+    level: float,
+    margin_ratio: float,
 ) -> float:
-    """Return the probability that the best level's rate, times `spared`, is above all others, with so many visitors."""
-    pooled = 0.5 * (spared * best + others)  # a rate of either, if they were equal
-    needed = level * np.sqrt((pooled * (spared - pooled) + pooled * (1.0 - pooled)) / visitors)
-    own, theirs = spared * math.sqrt(best * (1.0 - best) / visitors), np.sqrt(others * (1.0 - others) / visitors)
-    seen = spared * best + _POINTS[:, None] * own  # the comparisons share the best one's luck
+    """Return the probability that the best level's rate, times `margin_ratio`, is above all others."""
+    pooled = 0.5 * (margin_ratio * best + others)  # a rate of either, if they were equal
+    needed = level * np.sqrt((pooled * (margin_ratio - pooled) + pooled * (1.0 - pooled)) / visitors)
+    own, theirs = margin_ratio * math.sqrt(best * (1.0 - best) / visitors), np.sqrt(others * (1.0 - others) / visitors)
+    seen = margin_ratio * best + _POINTS[:, None] * own  # the comparisons share the best one's luck
     each = _normal((seen - needed - others) / np.maximum(theirs, 1e-300))
     weights = np.exp(-0.5 * _POINTS**2)
     return float((weights * each.prod(axis=1)).sum() / weights.sum())

@@ -160,7 +160,7 @@ class Hardness(Answer):
         else:
             rows.append(("lower bound", f"{self.lower_bound:,.1f}", f"C log n with C = {constant:.6g}"))
         if time is not None and math.isfinite(time):
-            rows.append(("to be sure", f"{time * math.log(20.0):,.0f}", "decisions at least, error 5 %: T* log 20"))
+            rows.append(("to be sure", f"{time * math.log(20.0):,.0f}", "decisions at least, error 5%: T* log 20"))
         if self.even_regret is not None:
             rows.append(("even regret", f"{self.even_regret:,.0f}", "all combinations shown evenly"))
         rows.append(("most regret", f"{self.most_regret:,.0f}", "worst combination always"))

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankone.evidence.levels import RARE, RATIOS
-from rankone.evidence.steering import ERROR_RATE, GOALS, margin_ratio_of_each
+from rankone.evidence.steering import AIMS, ERROR_RATE, margin_ratio_of_each
 from rankone.notebook import Answer
 from rankone.problems.product import Product
 from rankone.problems.theory.bounds import star_time
@@ -49,7 +49,7 @@ _USUAL_TIMES = 5.0
 _VERY_RARE = 1e-3  # a click rate at which those who do not click tell nothing
 _SEEN_LEAST = 0.25  # of the evidence; a lift that leaves less is not decided in practice
 _TITLES = {
-    "goal": "goal",
+    "aim": "aim",
     "visitors_median": "visitors, half decided",
     "visitors_late": "visitors, nine of ten",
     "days_median": "days, half",
@@ -61,7 +61,7 @@ _TITLES = {
 class Span(NamedTuple):
     """One way to run the experiment: what it takes and what it costs."""
 
-    way: str  # a goal, or "equal split"
+    way: str  # a aim, or "equal split"
     median: float | None  # visitors until the verdict; None: more than half of the rehearsals had none
     late: float | None  # until nine of ten have one
     lost: float | None  # clicks until the verdict, on average; None: not known, there were too few verdicts
@@ -70,7 +70,7 @@ class Span(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Plan(Answer):
-    """What an experiment of this size would take, with each goal and as an equal split."""
+    """What an experiment of this size would take, with each aim and as an equal split."""
 
     rate: float
     lift: float
@@ -94,12 +94,12 @@ class Plan(Answer):
     @property
     def headline(self) -> str:
         """The answer in at most 25 words."""
-        goal, close = self.main, f" within {percent(self.margin)} of the best" if self.margin else ""
-        if goal.median is None:
-            ever = "ever" if math.isinf(goal.beyond) else f"within {count_text(goal.beyond)} visitors"
+        aim, close = self.main, f" within {percent(self.margin)} of the best" if self.margin else ""
+        if aim.median is None:
+            ever = "ever" if math.isinf(aim.beyond) else f"within {count_text(aim.beyond)} visitors"
             return f"Most experiments like this find no winner{close} {ever}."
-        late = "" if goal.late is None else f"; nine in ten finish by {self._time(goal.late, '')}"
-        return f"About {self._time(goal.median)} for a winner{close}{late}."
+        late = "" if aim.late is None else f"; nine in ten finish by {self._time(aim.late, '')}"
+        return f"About {self._time(aim.median)} for a winner{close}{late}."
 
     @property
     def assumes(self) -> str:
@@ -113,7 +113,7 @@ class Plan(Answer):
     def details(self) -> str:
         """How sure the verdict is, what no method can do without, and what an equal split means."""
         sure = (
-            f"Visitors are for the goal '{self.main.way}', by which half of simulated experiments had a verdict. At "
+            f"Visitors are for the aim '{self.main.way}', by which half of simulated experiments had a verdict. At "
             f"most {percent(self.error)} of verdicts are wrong, however often you look and however the click rate of "
             "the whole site moves, if effects multiply and outcomes are reported equally completely and promptly for "
             "every level."
@@ -126,7 +126,7 @@ class Plan(Answer):
 
     @property
     def main(self) -> Span:
-        """The goal that people use: "both", or the only one that was asked for."""
+        """The aim that people use: "both", or the only one that was asked for."""
         return next((span for span in self.spans if span.way == "both"), self.spans[0])
 
     def _time(self, visitors: float, unit: str = " visitors") -> str:
@@ -134,7 +134,7 @@ class Plan(Answer):
         return f"{count_text(visitors)}{unit}{days}"
 
     def _tables(self) -> dict[str, Any]:
-        table: dict[str, list[Any]] = {"goal": [span.way for span in self.spans]}
+        table: dict[str, list[Any]] = {"aim": [span.way for span in self.spans]}
         for name in ("median", "late"):
             table[f"visitors_{name}"] = [getattr(span, name) for span in self.spans]
         if self.visitors_a_day is not None:
@@ -171,7 +171,7 @@ def plan(
     *,
     factors: Mapping[str, int | Sequence[str]] | None = None,
     visitors_a_day: float | None = None,
-    goal: str | None = None,
+    aim: str | None = None,
     margin: float = 0.0,
     error: float = ERROR_RATE,
     seed: int = 0,
@@ -183,27 +183,27 @@ def plan(
         rows: how many there are to try.
         cols: how many there are to try.
         rate: click rate of a pair, or combination, that differs from the best one in one level. Needed.
-        lift: how much more often than that the best one is clicked: 0.1 is 10 % more. Needed.
+        lift: how much more often than that the best one is clicked: 0.1 is 10% more. Needed.
         factors: instead of rows and columns any number of factors: how many levels each has (or their names), such as
             ``{"headline": 4, "image": 5, "button": 3}``.
         visitors_a_day: to have days too.
-        goal: "earn", "both" or "decide"; None: all of them.
+        aim: "earn", "both" or "decide"; None: all of them.
         margin: a verdict is enough that proves the winner within this part of the best, such as 0.05.
         error: the probability with which the verdict may be wrong.
         seed: of the rehearsals.
         progress: True for a bar, or a function of (rehearsals finished, all).
 
-    >>> found = plan(rows=2, cols=2, rate=0.2, lift=0.5, visitors_a_day=1000, goal="decide")
+    >>> found = plan(rows=2, cols=2, rate=0.2, lift=0.5, visitors_a_day=1000, aim="decide")
     >>> print(found.meaning)
     2 x 2 pairs: the best clicked 30%, with one part changed 20%, all others 13.3%.
     >>> 500 < found.spans[0].median < 2_000
     True
     """
-    levels = check_plan(rate, lift, visitors_a_day, goal, margin, error, rows, cols, factors)
+    levels = check_plan(rate, lift, visitors_a_day, aim, margin, error, rows, cols, factors)
     assert rate is not None
     assert lift is not None
     case = Case(tuple(levels.values()), rate, lift, margin)
-    report, names = as_progress(progress, "rehearsals"), [goal] if goal else list(GOALS)
+    report, names = as_progress(progress, "rehearsals"), [aim] if aim else list(AIMS)
     runs, spans = [_runs(name, case.sizes) for name in names], []
     for index, name in enumerate(names):
         before = sum(runs[:index])
@@ -262,29 +262,29 @@ class Case(NamedTuple):
         times = [(each + spared) / (math.log1p(self.lift) + spared) for each in looked_for]
         return 1.0 if min(times) <= 1.0 <= max(times) else max(0.0, *(2.0 * each - each * each for each in times))
 
-    def rehearsed(self, goal: str) -> Case:
+    def rehearsed(self, aim: str) -> Case:
         """Return the case that is rehearsed: clicks are frequent, and the lift is large enough."""
-        spared, least = math.log1p(self.margin) / len(self.sizes), _rehearsed_lift(goal, sum(self.sizes), self.best)
+        spared, least = math.log1p(self.margin) / len(self.sizes), _rehearsed_lift(aim, sum(self.sizes), self.best)
         longer = max(1.0, math.log1p(least) / (math.log1p(self.lift) + spared))
         large, wide = (1.0 + self.lift) ** longer - 1.0, (1.0 + self.margin) ** longer - 1.0
         return Case(self.sizes, max(self.best, _REHEARSED_RATE) / (1.0 + large), large, wide)
 
 
-def _span(goal: str, case: Case, error: float, seed: int, report: Callable[[int], None]) -> Span:
-    """Rehearse one goal, and bring the result back."""
-    rehearsed, seen = case.rehearsed(goal), case.seen
+def _span(aim: str, case: Case, error: float, seed: int, report: Callable[[int], None]) -> Span:
+    """Rehearse one aim, and bring the result back."""
+    rehearsed, seen = case.rehearsed(aim), case.seen
     if seen <= _SEEN_LEAST:
-        return Span(goal, None, None, None, math.inf)
+        return Span(aim, None, None, None, math.inf)
     scale = case.click_time() / rehearsed.click_time() / seen
-    visitors = max(2_000, round(_LONGEST[goal] * rehearsed.time_until(error)))
-    problem, runs = rehearsed.problem(), _runs(goal, case.sizes)
-    wanted: dict[str, Any] = {"goal": goal, "margin": rehearsed.margin, "error": error, "visitors": visitors}
+    visitors = max(2_000, round(_LONGEST[aim] * rehearsed.time_until(error)))
+    problem, runs = rehearsed.problem(), _runs(aim, case.sizes)
+    wanted: dict[str, Any] = {"aim": aim, "margin": rehearsed.margin, "error": error, "visitors": visitors}
     results: list[Rehearsal] = []
     for run in range(runs):
         report(run)
         results += simulate_experiment(problem, **wanted, after="stop", runs=1, seed=seed + run)
         if sum(each.verdict is None for each in results) > runs / 2:  # then most have none, whatever follows
-            return Span(goal, None, None, None, rounded(visitors * scale))
+            return Span(aim, None, None, None, rounded(visitors * scale))
     verdicts = sorted(math.inf if each.verdict is None else each.verdict * scale for each in results)
     median, late = (_quantile(verdicts, share) for share in (0.5, 0.9))
     gap = (
@@ -292,12 +292,12 @@ def _span(goal: str, case: Case, error: float, seed: int, report: Callable[[int]
     )  # of a visitor who sees another pair, here and there
     lost = float(np.mean([each.lost for each in results])) * scale * gap
     known = [rounded(each) if math.isfinite(each) else None for each in (median, late, lost + late)]
-    return Span(goal, known[0], known[1], known[2] and rounded(lost), rounded(visitors * scale))
+    return Span(aim, known[0], known[1], known[2] and rounded(lost), rounded(visitors * scale))
 
 
-def _runs(goal: str, sizes: Sequence[int]) -> int:
+def _runs(aim: str, sizes: Sequence[int]) -> int:
     """Return how often to rehearse: with many levels a run takes longer, and its length is less a matter of luck."""
-    return max(_LEAST_RUNS, round(_RUNS[goal] * min(1.0, _SOME_LEVELS / sum(sizes))))
+    return max(_LEAST_RUNS, round(_RUNS[aim] * min(1.0, _SOME_LEVELS / sum(sizes))))
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
@@ -311,12 +311,12 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[low] + part * (ordered[low + 1] - ordered[low]) if part > 1e-9 else ordered[low]
 
 
-def _rehearsed_lift(goal: str, levels: int, best: float) -> float:
+def _rehearsed_lift(aim: str, levels: int, best: float) -> float:
     """Return the lift below which a larger one is rehearsed; to earn takes longest, and is rarely decided at all.
 
     Frequent clicks take few visitors, but what they tell depends on the rate: there the lift is changed little.
     """
-    longer = max(1.0, levels / _FEW_LEVELS) * (2.0 if goal == "earn" else 1.0)
+    longer = max(1.0, levels / _FEW_LEVELS) * (2.0 if aim == "earn" else 1.0)
     lift = _REHEARSED_LIFT * (1.0 if best < RARE else (1.0 - best) ** 2)
     return min((1.0 + lift) ** longer - 1.0, _LARGEST_LIFT)
 
@@ -325,10 +325,10 @@ def _advice(planned: Plan, case: Case) -> tuple[str, ...]:
     """Say what would be possible where a verdict takes more than a year."""
     if planned.visitors_a_day is None:
         return ()
-    goal, year = planned.main, _YEAR * planned.visitors_a_day
-    if goal.median is not None and goal.median <= year:
+    aim, year = planned.main, _YEAR * planned.visitors_a_day
+    if aim.median is not None and aim.median <= year:
         return ()
-    times = _USUAL_TIMES if goal.median is None else goal.median / planned.bound
+    times = _USUAL_TIMES if aim.median is None else aim.median / planned.bound
 
     def possible(other: Case) -> bool:
         if other.seen <= _SEEN_LEAST or other.best > 1.0:
@@ -347,7 +347,7 @@ def _advice(planned: Plan, case: Case) -> tuple[str, ...]:
     unseen = not case.margin and case.lift < RATIOS[0] - 1.0
     why = f"Without a margin, a lift below {percent(RATIOS[0] - 1.0, 2)} is hardly found. " if unseen else ""
     shown = f"A year with {year:,.0f} visitors is enough for {', or '.join(said)}."
-    nothing = "A year brings too few visitors for any verdict: use the goal 'earn', which needs none."
+    nothing = "A year brings too few visitors for any verdict: use the aim 'earn', which needs none."
     return (f"{why}{shown if said else nothing}",)
 
 

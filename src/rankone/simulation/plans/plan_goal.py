@@ -1,7 +1,7 @@
 """How long will it take? Visitors until revenue has a winner, or until a guardrail is cleared, before it begins.
 
 Orders are played through the evidence that runs live (`rankone.evidence.amounts`), for an even split that is looked at
-after each order: the goals "both" and "decide" are usually sooner. What is meant by `rate` and `lift` is as in
+after each order: the aims "both" and "decide" are usually sooner. What is meant by `rate` and `lift` is as in
 `rankone.plan`, but with orders in the place of clicks; amounts are log-normal. A guardrail is planned for a level that
 changes nothing; each factor has its part of `worse_by`, so of several factors the plan is a little too long.
 """
@@ -51,7 +51,7 @@ class GoalPlan(Answer):
     @property
     def assumes(self) -> str:
         """What the answer rests on, in one line."""
-        return f"Assumes: {self.meaning}; an even split; effects that multiply."
+        return f"Assumes: {self.meaning}; an equal split; effects that multiply."
 
     @property
     def details(self) -> str:
@@ -96,7 +96,7 @@ def plan_goal(
         rows: how many there are to try.
         cols: how many there are to try.
         rate: share of visitors who order, of a combination that differs from the best one in one level. Needed.
-        lift: how much more the best one brings: 0.1 is 10 % more. Needed for a winner.
+        lift: how much more the best one brings: 0.1 is 10% more. Needed for a winner.
         factors: instead of rows and columns, how many levels each factor has (or their names).
         average: of an order; left out: a yes-no goal, such as refunds.
         spread: standard deviation of orders, as part of their average.

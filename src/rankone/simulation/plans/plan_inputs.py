@@ -1,11 +1,11 @@
-"""What somebody may wish to plan: sizes, rates and goals, and what is wrong with them in words."""
+"""What somebody may wish to plan: sizes, rates and aims, and what is wrong with them in words."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankone.errors import InputError
-from rankone.evidence.steering import GOALS
+from rankone.evidence.steering import AIMS
 from rankone.kernels.decision import check_combinations
 from rankone.specs import amount, number_in, one_of, whole_number
 
@@ -52,14 +52,14 @@ def check_plan(
     rate: Any,
     lift: Any,
     visitors_a_day: Any,
-    goal: Any,
+    aim: Any,
     margin: Any,
     error: Any,
     rows: Any = None,
     cols: Any = None,
     factors: Any = None,
 ) -> dict[str, int]:
-    """Raise what is wrong with the wishes of a plan; return the number of levels of each factor."""
+    """Raise what is wrong with the inputs of a plan; return the number of levels of each factor."""
     sizes = planned_factors(rows, cols, factors)
     pair = "pair" if len(sizes) == 2 else "combination"
     if math.prod(sizes.values()) < 2:
@@ -76,7 +76,7 @@ def check_plan(
         raise InputError(what, got, "ask for a smaller lift")
     if visitors_a_day is not None:
         number_in("visitors_a_day", visitors_a_day, "[0.001, 1e+12]", example=5_000)
-    if goal is not None:
-        one_of("goal", goal, GOALS)
+    if aim is not None:
+        one_of("aim", aim, AIMS)
     number_in("margin", margin, "[0, 1]", example=0.05)
     return sizes

@@ -20,12 +20,12 @@ from rankone.compiling.compiled import compile_errors_explained, compiled, inlin
 from rankone.errors import InputError
 from rankone.evidence.levels import Evidence, remember, start_evidence, uses_nonclicks, weigh_click, weigh_nonclick
 from rankone.evidence.steering import (
+    AIMS,
     ERROR_RATE,
     EXPLORE,
     EXPLORED,
-    GOALS,
     PARTS,
-    Goal,
+    Aim,
     Steering,
     comparisons,
     look_due,
@@ -69,7 +69,7 @@ def movement(name: str, visitors: int) -> Floats:
     Args:
         name: "steady"; "doubled", "up by half" and "halved" after a quarter of the visitors; "trend", from a half to
             one and a half in a straight line; "two changes", doubled after a third and a quarter of that after two
-            thirds; "cycle", a day of 2,000 visitors in which the rate goes up and down by 60 %.
+            thirds; "cycle", a day of 2,000 visitors in which the rate goes up and down by 60%.
         visitors: how many.
 
     >>> movement("doubled", 4).tolist(), movement("two changes", 3).tolist()
@@ -133,11 +133,11 @@ def _weigh(stage: Any, clicked: int) -> None:
 
 
 @noalloc
-def _look(stage: Any, step: int, lost: float, bar: float, beaten: float, goal: Any) -> bool:
+def _look(stage: Any, step: int, lost: float, bar: float, beaten: float, aim: Any) -> bool:
     """Renew the mix of exploration, and note the verdict; return whether there is one now."""
     steering = stage.steering
     turned, share, decided = _renew(
-        stage.evidence, stage.levels, steering, stage.shown, bar, beaten, goal, stage.mix, stage.leaders
+        stage.evidence, stage.levels, steering, stage.shown, bar, beaten, aim, stage.mix, stage.leaders
     )
     if turned:
         steering.shares[EXPLORE] = share
@@ -157,7 +157,7 @@ def play_experiment(
     visitors: Any,
     bar: float,
     beaten: float,
-    goal: Any,
+    aim: Any,
     on: int,
     steps: Ints,
     losses: Any,
@@ -180,7 +180,7 @@ def play_experiment(
         if asks and cross[0] >= 0.0:
             _weigh(stage, outcome[0])
         remember(stage.evidence, stage.seen, outcome[0])
-        if stage.verdict[0] == 0 and _look_due(step, step + 1) and _look(stage, step, lost, bar, beaten, goal):
+        if stage.verdict[0] == 0 and _look_due(step, step + 1) and _look(stage, step, lost, bar, beaten, aim):
             if on == 0:
                 return
             weighing = on == 2
@@ -206,7 +206,7 @@ def simulate_experiment(
     problem: Product | str,
     *,
     policy: Policy | str = "uts",
-    goal: str | Goal = "both",
+    aim: str | Aim = "both",
     margin: float = 0.0,
     error: float = ERROR_RATE,
     visitors: int = 100_000,
@@ -221,7 +221,7 @@ def simulate_experiment(
     Args:
         problem: what its visitors do.
         policy: in the form in which it runs live.
-        goal: "earn", "both" or "decide", or how to explore.
+        aim: "earn", "both" or "decide", or how to explore.
         margin: a verdict needs no more than that the winner is within so much of the best.
         error: of the verdict.
         visitors: at most.
@@ -232,14 +232,14 @@ def simulate_experiment(
         runs: rehearsals.
         seed: of all of them.
 
-    >>> found = simulate_experiment("needle:4x4:p=0.25,gap=0.5", goal="decide", runs=3)
+    >>> found = simulate_experiment("needle:4x4:p=0.25,gap=0.5", aim="decide", runs=3)
     >>> [each.wrong for each in found], all(each.verdict < 5_000 for each in found)
     ([False, False, False], True)
     """
     problem = product_to_rehearse(problem)
-    aim = goal if isinstance(goal, Goal) else GOALS[goal]
+    how = aim if isinstance(aim, Aim) else AIMS[aim]
     chosen = as_policy(policy)
-    chosen = (chosen.live() if aim.explore else chosen).with_horizon(visitors)
+    chosen = (chosen.live() if how.explore else chosen).with_horizon(visitors)
     factors = movement(site, visitors) if isinstance(site, str) else np.asarray(site, np.float64)
     if not factors.min() >= 0.0 or not factors.max() * problem.best_mean <= 1.0:
         most = f"{factors.max() * problem.best_mean:g} for the best pair"
@@ -249,11 +249,11 @@ def simulate_experiment(
     loop, module = compiled(play_experiment, type(chosen).__module__, __name__), type(chosen).__module__
     result = []
     for run in range(runs):
-        state, stage = chosen.start(*problem.shape), _stage(problem, aim.explore, margin, factors)
+        state, stage = chosen.start(*problem.shape), _stage(problem, how.explore, margin, factors)
         rng, luck = generator(seed + run, "experiment", 1), generator(seed + run, _LUCK)
         losses = np.full(len(noted), np.nan)
         with compile_errors_explained(module):
-            loop(state, stage, rng, luck, _bar(problem, error), _beaten_bar(problem, error), aim, on, noted, losses)
+            loop(state, stage, rng, luck, _bar(problem, error), _beaten_bar(problem, error), how, on, noted, losses)
         result.append(_found(problem, stage, margin, error, losses))
     return result
 

@@ -1,7 +1,7 @@
 // A table a factor, the combinations of other than two factors as a table that can be sorted and searched, and
 // which levels of two factors seem to interact.
 
-import { $, counted, element, label, living, number, percent, shortPercent } from "./dom.js";
+import { $, counted, element, label, living, number, percent, plural, shortPercent } from "./dom.js";
 import { levelTable } from "./tables.js";
 
 const MANY = 50; // combinations from which on they can be searched
@@ -66,7 +66,7 @@ export function showCombinations(view) {
   const cut = combinations.rows.length < combinations.n_shown ? ` The busiest ${number(combinations.rows.length)} are listed.` : "";
   const sizes = factors.map((factor) => living(factor).length).join(" x ");
   const past = combinations.n_retired ? `, and ${number(combinations.n_retired)} with levels that were retired` : "";
-  $("combinations-note").textContent = `${sizes} = ${number(combinations.total)} combinations, ${number(combinations.n_shown - combinations.n_retired)} of them shown so far${past}.${cut}`
+  $("combinations-note").textContent = `${factors.length > 1 ? `${sizes} = ` : ""}${plural(combinations.total, "combination")}, ${number(combinations.n_shown - combinations.n_retired)} of them shown so far${past}.${cut}`
     + (wanted ? ` ${number(found.length)} of those listed fit.` : "");
   const counts = counted(report);
   const best = report.factors.map((factor) => factor.best).join("\u0000");

@@ -16,7 +16,7 @@ function tableOf(goal) {
     const named = one ? level.name : `${level.factor}: ${level.name}`;
     return element("tr", {}, element("th", { scope: "row" }, label(named)), ...cells.map((cell) => element("td", {}, cell)));
   });
-  return element("table", { class: "lines" },
+  return element("table", { class: "lines goal" },
     element("thead", {}, element("tr", {}, ...titles.map((title) => element("th", { scope: "col" }, title)))),
     element("tbody", {}, ...rows));
 }

@@ -54,7 +54,7 @@ function chosenSettings(settings, data) {
 // The factors of a form: two at first, as for rows and columns; a button adds one, another takes it away.
 function factorFields() {
   const all = element("div", { class: "factors whole" });
-  const more = element("button", { type: "button" }, "One factor more");
+  const more = element("button", { type: "button" }, "Add a factor");
   const places = () => [...all.querySelectorAll("fieldset")];
 
   function number() {
@@ -68,8 +68,8 @@ function factorFields() {
   function add(name = "") {
     const remove = element("button", { type: "button" }, "Remove");
     const place = element("fieldset", {}, element("legend", {}),
-      field("Its name", input("factor", { maxlength: "256", value: name, required: "" })),
-      field("Its levels", element("textarea", { name: "levels", rows: "4", required: "", placeholder: "one in each line" })), remove);
+      field("Name of the factor", input("factor", { maxlength: "256", value: name, required: "" })),
+      field("Levels of the factor", element("textarea", { name: "levels", rows: "4", required: "", placeholder: "one in each line" })), remove);
     remove.addEventListener("click", () => { place.remove(); number(); });
     more.before(place);
     number();

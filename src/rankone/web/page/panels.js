@@ -12,12 +12,12 @@ import { heatMap } from "./tables.js";
 const BARS = 48; // steps of the traffic chart, at most
 const CARD = 165; // pixels of a figure
 
-const GOALS = { earn: "goal: earn clicks", both: "goal: earn clicks and find the winner", decide: "goal: find the winner" };
+const AIMS = { earn: "aim: earn clicks", both: "aim: earn clicks and find the winner", decide: "aim: find the winner" };
 
 function showLabels(view) {
   const report = view.report;
   const labels = [element("span", { class: "mark" }, `policy ${report.policy}`)];
-  if (report.goal) labels.unshift(element("span", { class: "mark" }, GOALS[report.goal] ?? `goal ${report.goal}`));
+  if (report.aim) labels.unshift(element("span", { class: "mark" }, AIMS[report.aim] ?? `aim: ${report.aim}`));
   if (report.margin) labels.push(element("span", { class: "mark" }, `good enough within ${shortPercent(report.margin)}`));
   if (report.control) {
     const control = `control ${Object.values(report.control).join(", ")}, ${shortPercent(report.control_share)} of decisions`;
@@ -40,7 +40,7 @@ function figure(name, value, more) {
 }
 
 // Rates as people say them: [how many seconds, what they are called].
-const SPANS = [[1, "a second"], [60, "a minute"], [3600, "an hour"], [86400, "a day"]];
+const SPANS = [[1, "per second"], [60, "per minute"], [3600, "per hour"], [86400, "per day"]];
 const spanOf = (perSecond) => SPANS.find(([seconds]) => perSecond * seconds >= 1) ?? SPANS.at(-1);
 
 const NOW = 10; // seconds that count as now
@@ -78,13 +78,15 @@ function showFigures(view) {
     figure(steers ? "Rounded to clicks" : "Clicks", number(counts.clicked), `of ${plural(known, "outcome")}`),
     figure(steers ? "Rate of these" : "Click rate", percent(view.click_rate), known ? lift : "no outcomes yet"),
     figure("Equal split", percent(view.uniform_rate), even),
-    figure("Open decisions", number(counts.open), counts.held ? `${plural(counts.held, "outcome")} held` : "wait for an outcome"),
+    figure("Open decisions", number(counts.open), counts.held ? `${plural(counts.held, "outcome")} held` : "waiting for an outcome"),
     figure("Ignored", number(counts.late + counts.void), `${number(counts.late)} late, ${number(counts.void)} cancelled`),
   ];
   if (view.stage !== null) figures.push(figure("Stage", number(view.stage + 1), `${survivors(view)} left`));
   $("figures").replaceChildren(...figures);
   const rows = Math.ceil(figures.length / Math.max(2, Math.floor($("figures").clientWidth / CARD))); // no card alone in the last one
-  $("figures").style.setProperty("--cards", Math.ceil(figures.length / rows));
+  const cards = Math.ceil(figures.length / rows);
+  $("figures").style.setProperty("--cards", cards);
+  if (figures.length % cards === 1) figures.at(-1).style.gridColumn = "1 / -1"; // nor in two columns
 }
 
 // Join neighbouring points until each has enough outcomes to be worth a dot.

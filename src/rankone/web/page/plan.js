@@ -20,13 +20,13 @@ function cell(value, span, perDay) {
 }
 
 function table(plan) {
-  const head = ["goal", "visitors, half decided", "visitors, nine of ten", "clicks lost"];
+  const head = ["aim", "visitors, half decided", "visitors, nine of ten", "clicks lost"];
   const rows = plan.spans.map((span) => [
     span.way, cell(span.median, span, plan.visitors_a_day), cell(span.late, span, plan.visitors_a_day),
     span.lost === null ? "\u2013" : figures(span.lost),
   ]);
   const line = (tag, cells) => element("tr", {}, ...cells.map((text) => element(tag, {}, text)));
-  return element("table", { class: "lines" }, element("thead", {}, line("th", head)), element("tbody", {}, ...rows.map(([goal, ...cells]) => element("tr", {}, element("th", { scope: "row" }, goal), ...cells.map((text) => element("td", {}, text))))));
+  return element("table", { class: "lines" }, element("thead", {}, line("th", head)), element("tbody", {}, ...rows.map(([aim, ...cells]) => element("tr", {}, element("th", { scope: "row" }, aim), ...cells.map((text) => element("td", {}, text))))));
 }
 
 // `post` sends the wishes to the service and returns its plan.

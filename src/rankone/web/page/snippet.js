@@ -22,14 +22,14 @@
 
   // On any page of the site: rankone.track("order", 49.9, "order 17"), or a click on something with data-goal.
   const others = window.rankone?.track;
-  const track = (goal, value = 1, key = random()) => {
+  const track = (goal, value, key = random()) => {
     send(new URL("v1/track", script.src), { visitor, signature, goal, value, key });
     others?.(goal, value, key);
   };
   window.rankone = { track };
   others || addEventListener("click", ({ target }) => {
     const { goal, value } = target.closest?.("[data-goal]")?.dataset ?? {};
-    if (goal) window.rankone.track(goal, +(value ?? 1));
+    if (goal) window.rankone.track(goal, value && +value);
   }, true);
   if (!experiment) return;
 

@@ -74,7 +74,7 @@ function levelRow(level, left, best, most, anyTime) {
     element("th", { scope: "row" }, label(leads ? `★ ${level.name}` : level.name)),
     element("td", {}, level.decisions ? percent(level.share, 2) : element("small", {}, "never shown"), bar),
     element("td", {}, ...(anyTime ? compared(level, most) : clickRate(level, most))),
-    element("td", {}, leads ? `${state}, leads` : state));
+    element("td", {}, leads && state === "yes" ? "leads" : state));
 }
 
 // The end of the scale: the leader's ratio, 1, is always on it, and what is more than twice that is cut off.

@@ -36,7 +36,7 @@ export function verdictFigures(report) {
   const figures = [["Verdict", ...standing(report)]];
   if (report.visitors_left !== null && !report.decided && !report.stopped) figures.push(visitorsLeft(report));
   if (report.control && report.basis === "any") figures.push(["Over the control", ...effect(report.control_effect || "not enough data")]);
-  if (report.goal && !report.stopped) {
+  if (report.aim && !report.stopped) {
     const until = !report.explore ? "the policy chooses alone"
       : report.decided ? "of decisions, to notice changes" : "of decisions, until there is a verdict";
     figures.push(["Exploring", shortPercent(report.explore), until]);

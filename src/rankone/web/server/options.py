@@ -26,7 +26,7 @@ class ServerOptions:
     port: int = _option(8000, "Port to listen on; 0 picks a free one.", min=0, max=65535)
     uds: str | None = _option(None, "Listen at this socket in the file system instead, for a proxy.")
     workers: int | None = _option(
-        None, "Processes; they are replaced one by one on SIGHUP. Left out: one, without a parent."
+        None, "Number of processes; SIGHUP replaces them one by one. Default: one, without a parent process."
     )
     durability: str = _option("full", "full: survives power cuts; normal: crashes; off.")
     allow_origin: Sequence[str] = _option(

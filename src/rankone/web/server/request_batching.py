@@ -35,8 +35,10 @@ class ServedExperiment:
         meters: Meters,
         room: int,
         looking: asyncio.Semaphore,
+        goals: frozenset[str] = frozenset(),
     ) -> None:
         self.experiment, self.dashboard = experiment, dashboard
+        self.goals = goals  # their names never change, and are known though nothing else may be in memory
         self.shown = SingleFlight(lambda: self.call(self.experiment.look, shown))
         self.report = SingleFlight(lambda: self.call(self.dashboard.report), looking, _SHARE)
         self.view = SingleFlight(lambda: self.call(self.dashboard.view), looking)

@@ -92,7 +92,7 @@ def wait_for(db: str | Path, tell: Callable[[str], object], pause: Callable[[flo
             raise
         except StorageError as error:
             if tries % _SAID_EVERY == 0:
-                tell(f"Waiting for the database: {error.printed}")
+                tell(f"Waiting for the database: {error}")
             pause(_AGAIN)
     if tries:
         tell(f"The database {shown(db)} answers.")

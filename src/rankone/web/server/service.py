@@ -185,8 +185,9 @@ class Service:
             experiment = await asyncio.get_running_loop().run_in_executor(self._pool, open_it)
             if served is None:
                 dashboard = await self.off_loop(DashboardData, experiment, self.reader)
+                goals = await asyncio.get_running_loop().run_in_executor(self._pool, _goals_of, experiment)
                 served = ServedExperiment(
-                    experiment, self._pool, dashboard, self.meters, self.limits.waiting, self.looking
+                    experiment, self._pool, dashboard, self.meters, self.limits.waiting, self.looking, goals
                 )
                 self._served[name] = served
             return served
@@ -248,3 +249,7 @@ class Service:
             self._said[what] = str(error)
             known = isinstance(error, (RankoneError, Problem))
             log.warning("looking after %s: %s", what, error, exc_info=not known)
+
+
+def _goals_of(experiment: Experiment) -> frozenset[str]:
+    return frozenset(goal.name for goal in experiment.settings.all_goals)

@@ -85,11 +85,11 @@ def export(db: str, name: str, kind: str, mebibytes: int) -> None:
             shutil.copyfileobj(written, sys.stdout.buffer)
 
 
-def plan(**wishes: Any) -> None:
+def plan(**wanted: Any) -> None:
     """Write a plan to standard output: rehearsals take seconds, and would keep the service's threads from running."""
     from rankone.simulation.plans.plan import plan as make
 
-    sys.stdout.write(json.dumps(make(**wishes).to_dict()))
+    sys.stdout.write(json.dumps(make(**wanted).to_dict()))
 
 
 def bundle() -> None:

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, summed
+from rankone.clicks.counts.count_arrays import summed
 from rankone.clicks.models.fitting.climb import group_of
 from rankone.clicks.models.fitting.profile import HIGH, LOW, Contrasts, Ends, profile
-from rankone.errors import InputError
 from rankone.numerics.arrays import Floats, Ints
 from rankone.specs import number_in
 
@@ -32,18 +31,11 @@ def z_of(level: float) -> float:
     return NormalDist().inv_cdf(0.5 + number_in("level", level, "(0, 1)", example=0.95) / 2.0)
 
 
-def check_counts(cells: Cells) -> None:
-    """Refuse to say how sure a model is that came without counts."""
-    if not cells.impressions.any():
-        raise InputError("a model with the counts that it was fitted to", "one from PyClick", "fit it to a log")
-
-
 class GroupProfile:
     """The items and places of one group of a fitted product (a query, or all of them with a shared curve)."""
 
     def __init__(self, model: ProductModel, group: int) -> None:
         cells, starts = model.cells_, model._item_starts(model.cells_)
-        check_counts(cells)
         self.items = slice(int(starts[group]), int(starts[group + 1]))
         inside = slice(int(cells.item_cells[self.items.start]), int(cells.item_cells[self.items.stop]))
         self.item_cells = cells.item_cells[self.items.start : self.items.stop + 1] - inside.start
@@ -96,19 +88,19 @@ def attraction_ends(group: GroupProfile, scale: str, level: float) -> tuple[Floa
     if scale == "balanced":
         best = _best_items(group)
         chosen = np.array([best[int(label)] for label in group.label_of_item], np.int64)
-        found = group.ends(level, (everyone, 1.0), (chosen, -0.5), (group.at(reference), 0.5))
+        bounds = group.ends(level, (everyone, 1.0), (chosen, -0.5), (group.at(reference), 0.5))
     else:
-        found = group.rates(everyone, reference, level)
+        bounds = group.rates(everyone, reference, level)
         factor = 1.0 / group.g[reference] if scale == "as-is" else factor
         firsts = {label: int(group.rivals(label, place, level)[0]) for label, place in references.items()}
         first = np.array([firsts[int(label)] for label in group.label_of_item], np.int64)
         other = np.flatnonzero(first != reference)
         if len(other):  # the highest of several equal positions is the highest by luck
             there = group.rates(everyone[other], first[other], level)
-            found.low[other] = np.minimum(found.low[other], there.low)
-            found.high[other] = np.maximum(found.high[other], there.high)
-    error = np.where(summed(group.item, group.clicks, len(group.a)) > 0, group.a * found.error, np.nan)
-    return error, factor * np.exp(found.low), np.minimum(factor * np.exp(found.high), 1.0)
+            bounds.low[other] = np.minimum(bounds.low[other], there.low)
+            bounds.high[other] = np.maximum(bounds.high[other], there.high)
+    error = np.where(summed(group.item, group.clicks, len(group.a)) > 0, group.a * bounds.error, np.nan)
+    return error, factor * np.exp(bounds.low), np.minimum(factor * np.exp(bounds.high), 1.0)
 
 
 def examination_ends(group: GroupProfile, scale: str, level: float) -> tuple[Floats, Floats, Floats]:
@@ -121,17 +113,17 @@ def examination_ends(group: GroupProfile, scale: str, level: float) -> tuple[Flo
         places = np.flatnonzero((group.labels == label) & (np.arange(size) != reference))
         members = np.append(reference, places)
         if scale == "balanced":
-            found = group.ends(level, (group.at(members), 1.0), (best[label], 0.5), (group.at(reference), -0.5))
-            error[members], low[members] = group.g[members] * found.error, np.exp(found.low)
-            high[members] = np.minimum(np.exp(found.high), 1.0)
+            bounds = group.ends(level, (group.at(members), 1.0), (best[label], 0.5), (group.at(reference), -0.5))
+            error[members], low[members] = group.g[members] * bounds.error, np.exp(bounds.low)
+            high[members] = np.minimum(np.exp(bounds.high), 1.0)
             continue
         factor = group.g[reference] if scale == "as-is" else 1.0
         low[reference] = high[reference] = factor
         if not len(places):
             continue
-        found = group.ends(level, (group.at(places), 1.0), (group.at(reference), -1.0))
-        error[places], low[places] = group.g[places] * found.error, factor * np.exp(found.low)
-        high[places] = factor * np.exp(found.high)
+        bounds = group.ends(level, (group.at(places), 1.0), (group.at(reference), -1.0))
+        error[places], low[places] = group.g[places] * bounds.error, factor * np.exp(bounds.low)
+        high[places] = factor * np.exp(bounds.high)
         rivals = group.rivals(label, reference, level)
         if len(rivals) > 1:
             _allow_for_rivals(group, rivals, members, factor, level, low, high)
@@ -146,10 +138,10 @@ def _allow_for_rivals(
     for number, rival in enumerate(rivals.tolist()):
         others = members[members != rival]
         ends = LOW if number else LOW | HIGH
-        found = group.ends(level, (group.at(others), 1.0), (group.at(rival), -1.0), ends=ends)
-        low[others] = np.minimum(low[others], factor * np.exp(found.low))
+        bounds = group.ends(level, (group.at(others), 1.0), (group.at(rival), -1.0), ends=ends)
+        low[others] = np.minimum(low[others], factor * np.exp(bounds.low))
         if number == 0:
-            high[others], high[rival] = factor * np.exp(found.high), factor
+            high[others], high[rival] = factor * np.exp(bounds.high), factor
 
 
 def _best_items(group: GroupProfile) -> dict[int, int]:
@@ -185,10 +177,7 @@ def binomial_ends(clicks: Floats, impressions: Floats, level: float) -> tuple[Fl
     >>> low.round(3).tolist(), high.tolist()
     ([0.839], [1.0])
     """
-    z, n = (
-        NormalDist().inv_cdf(0.5 + number_in("level", level, "(0, 1)", example=0.95) / 2.0),
-        np.maximum(impressions, 1e-300),
-    )
+    z, n = z_of(level), np.maximum(impressions, 1e-300)
     share = clicks / n
     middle = (share + z * z / (2.0 * n)) / (1.0 + z * z / n)
     reach = z / (1.0 + z * z / n) * np.sqrt(share * (1.0 - share) / n + z * z / (4.0 * n * n))
@@ -273,6 +262,6 @@ def _supported(group: GroupProfile, items: Ints, n: Ints, level: float) -> tuple
     misses = np.maximum(1.0 - rates, 0.01)
     rough = np.log(np.maximum(rates, 1e-12)) - 2.0 * np.sqrt(misses / np.maximum(n[rows, cols] * rates, 0.25))
     chosen = np.union1d(np.argsort(-rough)[:_CANDIDATES], np.argsort(-rates)[: _CANDIDATES // 4])
-    found = group.rates(rows[chosen], cols[chosen], level, ends=LOW)
-    best = chosen[int(found.low.round(9).argmax())]  # of equal ones the first
+    bounds = group.rates(rows[chosen], cols[chosen], level, ends=LOW)
+    best = chosen[int(bounds.low.round(9).argmax())]  # of equal ones the first
     return int(rows[best]), int(cols[best])

@@ -1,6 +1,6 @@
 """Profile-likelihood intervals of linear functions of log attraction and log examination, in one group of a fit.
 
-An end of the interval is where the likelihood, maximised over everything else, has fallen by z^2 / 2 (1.92 at 95 %).
+An end of the interval is where the likelihood, maximised over everything else, has fallen by z^2 / 2 (1.92 at 95%).
 Unlike intervals from the curvature it cannot leave [0, 1] nor collapse at 1, and it is the same on every scale. The
 path on which the function moves while all else follows is that of the tilted maximum: climb likelihood + tilt *
 function, and search the tilt. Where the likelihood is a straight line (every impression clicked) one tilt serves a
@@ -44,7 +44,7 @@ class Ends(NamedTuple):
 def profile(
     group: Group, attraction: Floats, examination: Floats, prior: tuple[float, float], wanted: Contrasts, z: float
 ) -> Ends:
-    """Return the ends of contrasts in one group, `z` standard errors away (1.96 at 95 %)."""
+    """Return the ends of contrasts in one group, `z` standard errors away (1.96 at 95%)."""
     size = len(wanted.parameters)
     result = Ends(np.zeros(size), np.zeros(size), np.full(size, -np.inf), np.full(size, np.inf))
     top = np.empty((3, len(group.z)))

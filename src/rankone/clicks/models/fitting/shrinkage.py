@@ -85,7 +85,7 @@ def _posterior(each: Floats, priors: Floats, strength: Floats, centre: Floats) -
 
 
 def _keep_the_well_known(
-    found: Shrunken,
+    posterior: Shrunken,
     own: slice,
     fitted: Floats,
     item: Ints,
@@ -105,5 +105,5 @@ def _keep_the_well_known(
     looks = kept * (1.0 - kept) / np.maximum(error**2, 1e-300)
     mean = (looks * kept + pull[0] * pull[1]) / (looks + pull[0])
     reach = NormalDist().inv_cdf(0.5 + level / 2.0) * error
-    for ends, values in ((found.mean, mean), (found.low, mean - reach), (found.high, mean + reach)):
+    for ends, values in ((posterior.mean, mean), (posterior.low, mean - reach), (posterior.high, mean + reach)):
         ends[own] = np.where(narrow, np.clip(values, 0.0, 1.0), ends[own])

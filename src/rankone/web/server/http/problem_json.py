@@ -14,7 +14,7 @@ from rankone.errors import (
     StorageError,
     TooManyOpen,
     UnknownDecision,
-    printed,
+    sentence,
 )
 from rankone.live.storage.driver import DamagedDatabase
 from rankone.web.encoding import encode
@@ -51,7 +51,7 @@ class Problem(Exception):
     ) -> None:
         self.status, self.code, self.retry_after = status, code, retry_after
         self.expected, self.got, self.do = _cut(expected), _cut(got if isinstance(got, str) else repr(got)), _cut(do)
-        self.detail = printed(self.expected, self.got, self.do)
+        self.detail = sentence(self.expected, self.got, self.do)
         super().__init__(self.detail)
         self.headers = dict(headers or {})
         if retry_after is not None:

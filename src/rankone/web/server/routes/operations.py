@@ -202,7 +202,7 @@ class Endpoint:
         return problem.response() if refused is None else refused(problem, scope["path_params"].get("flag", ""))
 
     def _too_slow(self) -> Problem:
-        do = "try again; it may have got in, and an Idempotency-Key makes an ask safe to repeat"
+        do = "try again; it may have been stored, and an Idempotency-Key makes an ask safe to repeat"
         expected = f"the database to answer within {self._seconds} seconds"
         return Problem(503, "too-slow", expected, "silence", do, retry_after=1)
 

@@ -39,8 +39,7 @@ async def void(call: Call) -> Response:
 
 
 def _tell(id: str, body: OutcomeBody | Told, source: str | None, token: str | None) -> Tell:
-    value = 1.0 if body.goal is not None and body.clicked is None and body.value is None else body.value
-    return Tell(id, body.clicked, source, token, body.goal, value, body.key)
+    return Tell(id, body.clicked, source, token, body.goal, body.value, body.key)
 
 
 async def answer_tell(call: Call, request: Tell | Track | Void) -> Response:

@@ -101,15 +101,15 @@ async def export(call: Call) -> Response:
 @operation("POST", "/v1/plan", "read", body=bodies.PlanBody, answers=_PLAN, problems=(429,), slow=True)
 async def plan(call: Call) -> Response:
     """Say how many visitors an experiment needs until a verdict, and what it loses meanwhile; takes some seconds."""
-    service, wishes = call.service, call.body.model_dump()
-    levels, most = sum(check_plan(**wishes).values()), service.limits.plan_levels
+    service, wanted = call.service, call.body.model_dump()
+    levels, most = sum(check_plan(**wanted).values()), service.limits.plan_levels
     if levels > most:
         do = "plan fewer, or use `rankone plan` on a machine of yours"
         raise InputError(f"at most {most} levels together", levels, do)
     service.check_free("plans", service.planning)
     async with service.planning:
         with tempfile.TemporaryFile() as file:
-            await run_in_subprocess("plan", file, **wishes)
+            await run_in_subprocess("plan", file, **wanted)
             file.seek(0)
             return answer(file.read())
 
@@ -122,10 +122,10 @@ def _change(method: str, path: str, body: Any, result: Any = None, **more: Any) 
 
     async def handler(call: Call) -> Response:
         served = await call.service.experiment(call.name)
-        wishes = {} if body is None else call.body.model_dump()
+        wanted = {} if body is None else call.body.model_dump()
         if method in ("add_level", "add_factor"):
-            await _check_room(call, served, **wishes)
-        done = await served.call(getattr(served.experiment.on_behalf_of(call.token), method), **wishes)
+            await _check_room(call, served, **wanted)
+        done = await served.call(getattr(served.experiment.on_behalf_of(call.token), method), **wanted)
         return answer(await served.shown.get() if result is None else dict.fromkeys(result.model_fields, done))
 
     handler.__name__, handler.__doc__ = method, (getattr(Experiment, method).__doc__ or "").partition("\n")[0]

@@ -12,9 +12,11 @@ from pathlib import Path
 
 from starlette.responses import Response
 
+from rankone.errors import RankoneError, StorageError
 from rankone.live import Ask, Tell, Void
-from rankone.live.messages import AskedBefore, Track
+from rankone.live.messages import AskedBefore, Outcome, Track
 from rankone.live.visitor_attributes import IGNORE, context_in_line
+from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.routes.operations import ONE, Call, answer, operation
 from rankone.web.server.routes.routes_decisions import OUTCOME, answer_tell
 from rankone.web.server.schemas.answers import Tracked, Visited
@@ -59,14 +61,26 @@ async def track(call: Call) -> Response:
 
 @operation("POST", "/v1/track", "tell", body=TrackBody, answers={200: Tracked}, problems=(409,), simple=True)
 async def track_all(call: Call) -> Response:
-    """Tell an outcome of a visitor to every experiment that has the goal and that the token may tell."""
-    told = {}
+    """Tell an outcome of a visitor to every experiment that has the goal and that the token may tell.
+
+    One that refuses it (the visitor's decision was cancelled, the experiment is damaged) says so and stops no other.
+    """
+    told: dict[str, Outcome] = {}
+    refused: dict[str, RankoneError] = {}
     for name in [name for name in await call.service.names() if call.caller.may("tell", name)]:
-        served = await call.service.experiment(name)
-        settings = await served.call(functools.partial(getattr, served.experiment, "settings"))
-        if call.body.goal in (goal.name for goal in settings.all_goals):
-            told[name] = (await served.one(await _tracked(call, name))).to_dict()
-    return answer({"experiments": told})
+        try:
+            served = await call.service.experiment(name)
+            if call.body.goal in served.goals:
+                told[name] = await served.one(await _tracked(call, name))
+        except StorageError:  # as true of the others
+            raise
+        except RankoneError as error:
+            refused[name] = error
+    if refused and not told:
+        raise next(iter(refused.values()))
+    for name, why in refused.items():
+        told[name] = Outcome("", None, "refused", False, note=Problem.of(why).detail, goal=call.body.goal)
+    return answer({"experiments": {name: told[name].to_dict() for name in told}})
 
 
 async def _tracked(call: Call, name: str) -> Track:

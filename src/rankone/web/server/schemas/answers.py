@@ -24,7 +24,7 @@ from rankone.web.server.schemas.bodies import with_settings
 # What the answer has beyond the fields of the class, or says more exactly.
 _MORE: dict[type, dict[str, Any]] = {
     Alarm: {"what": Literal["change", "misfit"], "did": Literal["restart", "test-all", "warn"]},
-    Outcome: {"status": Literal["learned", "held", "late", "void", "unmatched"]},
+    Outcome: {"status": Literal["learned", "held", "late", "void", "unmatched", "refused"]},
     Plan: {"meaning": str, "sentence": str},
     Report: {"basis": Literal["any", "steady"], "headline": str, "assumes": str, "control_effect": str}
     | dict.fromkeys(("warnings", "notes", "details"), list[str]),

@@ -240,9 +240,9 @@ class PlanBody(Body):
     rate: Annotated[float, Field(gt=0, le=1)] = Field(
         description="click rate of a combination one change away from the best"
     )
-    lift: Annotated[float, Field(gt=0)] = Field(description="how much more often the best is clicked: 0.1 is 10 % more")
+    lift: Annotated[float, Field(gt=0)] = Field(description="how much more often the best is clicked: 0.1 is 10% more")
     visitors_a_day: Annotated[float, Field(gt=0)] | None = Field(None, description="to have days too")
-    goal: Literal["earn", "both", "decide"] | None = Field(None, description="left out: all of them")
+    aim: Literal["earn", "both", "decide"] | None = Field(None, description="left out: all of them")
     margin: Annotated[float, Field(ge=0, le=1)] = Field(
         0.0, description="a winner within this part of the best is enough"
     )
@@ -286,7 +286,7 @@ class TrackBody(_FromAPage):
 
     visitor: Annotated[Text, Field(max_length=100)]
     goal: Text
-    value: Value = 1.0
+    value: Value | None = Field(None, description="left out: 1, but for an amount, which needs one")
     key: Text | None = Field(None, description="counts once for its key, such as an order's number")
     source: Text | None = None
     signature: Annotated[Text, Field(max_length=100)] | None = None

@@ -2,20 +2,28 @@
 
 For the lemmas stages of Rank1ElimKL are played by its own kernels up to the moment before its eliminations; there the
 confidence intervals are compared with the conditional means they should contain (event 1 of Lemma 2).
+
+``python -m benchmarks.paper_theory`` takes about two minutes, with ``--quick`` less.
 """
 
+from __future__ import annotations
+
+import argparse
 import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import altair as alt
 import numpy as np
 import polars as pl
 
-from rankone.charts.chart import Chart
+from rankone.charts.chart import Chart, Marks, drawn, short_axis
 from rankone.charts.parameter import parameter_chart
-from rankone.charts.regret import bounds_chart
+from rankone.cli._progress import progress_bar
+from rankone.cli.study.reproduce import show_reproduction
 from rankone.compiling.compiled import compiled
 from rankone.kernels.feedback import Scratch
 from rankone.kernels.policy import decide, learn, settled
@@ -125,6 +133,27 @@ def extreme_needle(protocol: Protocol, runs: int, sizes: Sequence[int] = (2, 3, 
         .with_columns(share_of_most=pl.col("regret_mean") / pl.col("most"))
         .drop("most")
     )
+
+
+def bounds_chart(table: pl.DataFrame) -> Chart:
+    """Draw lower_bound, regret_mean and upper_bound of each problem on one line.
+
+    >>> table = pl.DataFrame({"problem": ["2x2"], "lower_bound": [3.0], "regret_mean": [20.0], "upper_bound": [900.0]})
+    >>> chart = bounds_chart(table)
+    """
+    names = {"lower_bound": "lower bound", "regret_mean": "measured regret", "upper_bound": "Theorem 1's bound"}
+    long = table.unpivot(list(names), index="problem").filter(pl.col("value") > 0)
+    long, order = long.with_columns(what=pl.col("variable").replace_strict(names)), list(names.values())
+    x = alt.X("value:Q", scale=alt.Scale(type="log"), title="cumulative regret", axis=short_axis())
+    y = alt.Y("problem:N", sort=table["problem"].to_list(), title=None, axis=alt.Axis(labelLimit=260))
+    lower = alt.X("lower_bound:Q", title="cumulative regret")
+    span = drawn(table.filter(pl.col("lower_bound") > 0), x=lower, x2="upper_bound:Q", y=y)
+    colours = alt.Scale(domain=order, range=["#009e73", "#000000", "#d55e00"])
+    points = drawn(
+        long, x=x, y=y, shape=Marks("what", order).shape, color=alt.Color("what:N", title=None, scale=colours)
+    )
+    layers = alt.layer(span.mark_rule(color="#bbb"), points.mark_point(filled=True, size=90))
+    return Chart(layers.properties(width=460, height=28 * table.height))
 
 
 def growth_exponents(table: pl.DataFrame) -> dict[str, PowerLaw]:
@@ -264,3 +293,20 @@ def promised_stage(problem: RankOne, gap: float) -> int:
 def _remaining(state: Any) -> set[int]:
     levels = np.arange(len(state.defeated_by))
     return set(levels[state.defeated_by == levels].tolist())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer runs")
+    parser.add_argument(
+        "--out", type=Path, default=Path("out", "theory"), help="directory for runs, tables and figures"
+    )
+    parser.add_argument("--workers", type=int)
+    chosen = parser.parse_args()
+    with progress_bar("parts", out=chosen.out, compiles=True) as progress:
+        result = theory(Protocol(chosen.out, chosen.quick, chosen.workers, progress))
+    show_reproduction(result, chosen.out, "theory", quick=chosen.quick)
+
+
+if __name__ == "__main__":
+    main()

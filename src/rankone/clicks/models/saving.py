@@ -47,7 +47,7 @@ def save_model(model: ClickModel, path: str | os.PathLike[str]) -> None:
 
 
 def load_model(path: str | os.PathLike[str]) -> ClickModel:
-    """Return a fitted model from a file that `model.save` wrote, or from what PyClick's `to_json` wrote.
+    """Return a fitted model from a file that `model.save` wrote.
 
     >>> import tempfile
     >>> from rankone.clicks import PBM, Counts
@@ -59,15 +59,12 @@ def load_model(path: str | os.PathLike[str]) -> ClickModel:
     True
     """
     from rankone.clicks.models.base import MODELS
-    from rankone.clicks.models.files.pyclick import from_pyclick, is_pyclick
 
     path = Path(path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"a click model in {path.name}", str(error), "name a file that model.save wrote") from None
-    if is_pyclick(content):
-        return from_pyclick(content)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"a click model in {path.name}", "another file", "name a file that model.save wrote")
     if content.get("version") != VERSION:
@@ -128,5 +125,5 @@ def _unpacked(value: Any) -> Any:
         columns = {name: _unpacked(each) for name, each in value["table"].items()}
         return pl.DataFrame(columns, dict(zip(columns, map(_TYPES.__getitem__, value["types"]), strict=True)))
     inner = value["cells" if "cells" in value else "mapping"]
-    found = {name: _unpacked(each) for name, each in inner.items()}
-    return Cells(**found) if "cells" in value else found
+    unpacked = {name: _unpacked(each) for name, each in inner.items()}
+    return Cells(**unpacked) if "cells" in value else unpacked

@@ -13,19 +13,72 @@ Katariya, Kveton, Szepesvari, Vernade, Wen, "Stochastic Rank-1 Bandits" (AISTATS
 Rank1Elim, the predecessor of the paper's algorithm, on spike problems after 2,000,000 decisions; 20 runs. Three columns
 of nine settings: sizes (p = 0.7, gap = 0.2), base rates of rows and columns (8 x 8, gap 0.2), and gaps of rows and
 columns (8 x 8, p = 0.7).
+
+``python -m benchmarks.published_tables cascading`` (or `rank1elim`) plays every cell and judges it; ``--quick`` plays
+fewer runs. Stop it and start it again: it continues in its directory.
 """
 
+from __future__ import annotations
+
+import argparse
+import dataclasses
 import itertools
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
-from rankone.paper.claims import Cell, Claim, Reproduction, compare, judge_tables
+from rankone.cli._progress import progress_bar
+from rankone.cli.study.reproduce import show_reproduction
+from rankone.paper.claims import Claim, Reproduction
 from rankone.paper.protocol import Played, Protocol
 from rankone.problems import RankOne, needle
 from rankone.problems.lists import DCM, PBM
 from rankone.simulation import Study
 from rankone.specs import value_text
+
+#: Standard errors, of both figures together, within which two figures agree.
+AGREE = 3.0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure of a published table: which problem and policy it is about, and the mean ± standard error printed."""
+
+    table: str
+    problem: str
+    policy: str
+    mean: float
+    se: float
+
+
+def compare(cells: Sequence[Cell], studies: Sequence[Study]) -> pl.DataFrame:
+    """Return a row per cell: printed, measured, their difference in combined standard errors, and the verdict."""
+    measured = {
+        (row["problem"], row["policy"]): row for study in studies for row in study.summary().iter_rows(named=True)
+    }
+    rows = []
+    for cell in cells:
+        mean, se = (measured[cell.problem, cell.policy][name] for name in ("regret_mean", "regret_se"))
+        apart = (mean - cell.mean) / math.hypot(cell.se, se or 0.0)
+        verdict = "agrees" if abs(apart) <= AGREE else "differs"
+        rows.append((*dataclasses.astuple(cell), mean, se, mean / cell.mean, apart, verdict))
+    columns = ["table", "problem", "policy", "published", "its se", "measured", "± se", "ratio", "standard errors"]
+    return pl.DataFrame(rows, [*columns, "verdict"], orient="row")
+
+
+def judge_tables(compared: pl.DataFrame, titles: Mapping[str, str]) -> list[Claim]:
+    """Judge each table as a whole, policy by policy: do all of its figures agree?"""
+    claims = []
+    reading = f"every figure within {AGREE:g} combined standard errors"
+    for (table, policy), cells in compared.group_by("table", "policy", maintain_order=True):
+        agree, ratios = cells.filter(pl.col("verdict") == "agrees").height, cells["ratio"].to_list()
+        spread = f"{agree} of {cells.height} agree; measured / published {min(ratios):.2f} to {max(ratios):.2f}"
+        claims.append(Claim(f"{titles[str(table)]}: {policy}", reading, spread, agree == cells.height))
+    return claims
+
 
 HORIZON, RUNS = 100_000, 20
 UCB1, KL, GAUSS = "cascade-ucb1", "cascade-kl-ucb:c=3", "cascade-ts-gauss"
@@ -234,3 +287,23 @@ def rank1elim(protocol: Protocol) -> Reproduction:
     claim = "regret grows like the number of rows and columns"
     linear = Claim.within(claim, "K = L = 8, 16, 32", "doubles by", growth, 1.6, 2.6)
     return Reproduction({"cells": compared}, [*judge_tables(compared, SPIKE_TITLES), linear], {})
+
+
+TABLES = {"cascading": cascading, "rank1elim": rank1elim}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", choices=TABLES)
+    parser.add_argument("--quick", action="store_true", help="4 runs; of cascades up to 32 items")
+    parser.add_argument("--out", type=Path, help="directory for runs, tables and figures")
+    parser.add_argument("--workers", type=int)
+    chosen = parser.parse_args()
+    out = chosen.out or Path("out", chosen.table)
+    with progress_bar("runs", out=out, compiles=True) as progress:
+        result = TABLES[chosen.table](Protocol(out, chosen.quick, chosen.workers, progress))
+    show_reproduction(result, out, chosen.table, quick=chosen.quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -8,8 +8,14 @@ packages recorded as identical within a test tell by how much.
 The archive: Matias, Munger, Aubin Le Quere, Ebersole, "The Upworthy Research Archive, a time series of 32,487
 experiments in U.S. media", Scientific Data 8:195, 2021; CC BY 4.0. It has one row per package: what visitors of one arm
 of a test saw. Its authors know of trouble with the randomisation of tests from 25 June 2013 to 10 January 2014.
+
+``python -m benchmarks.upworthy packages.parquet --out out/upworthy`` prints the tables, and writes them as CSV. Your own
+tests will do, in the archive's columns.
 """
 
+from __future__ import annotations
+
+import argparse
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +29,7 @@ from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.product_fit import deviances
+from rankone.writing import write_table
 
 ELEMENTS = ("headline", "image", "excerpt", "lede")
 #: Columns of the archive, and what they are called here.
@@ -183,7 +190,7 @@ def crossed_tests(data: str | Path | pl.DataFrame, elements: Sequence[str] = ELE
     """Judge past tests of packages by how two elements combine.
 
     Args:
-        data: a file of the Upworthy Research Archive, or what `rankone.clicks.read_upworthy` returns.
+        data: a file of the Upworthy Research Archive, or what `read_upworthy` returns.
         elements: the elements that are recorded; a test is used where exactly two of them vary.
 
     >>> rates = {("a", "x"): 0.4, ("a", "y"): 0.1, ("b", "x"): 0.2, ("b", "y"): 0.05}
@@ -263,3 +270,19 @@ def _identical(packages: pl.DataFrame, elements: Sequence[str]) -> tuple[int, fl
     expected = pl.col("shown") * pl.col("rate")
     pearson = repeated.select(((pl.col("clicked") - expected) ** 2 / (expected * (1 - pl.col("rate")))).sum()).item()
     return repeated.height - repeated.select(group).n_unique(), float(pearson)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", help="a .csv or .parquet file of the archive")
+    parser.add_argument("--out", type=Path, help="directory for the tables")
+    chosen = parser.parse_args()
+    tests = crossed_tests(chosen.data)
+    print(tests, tests.effects, sep="\n")
+    if chosen.out is not None:
+        for name, table in tests._tables().items():
+            write_table(chosen.out / f"{name}.csv", table)
+
+
+if __name__ == "__main__":
+    main()

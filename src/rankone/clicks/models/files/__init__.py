@@ -1,1 +1,0 @@
-"""Fitted click models in files: our own, and PyClick's."""
