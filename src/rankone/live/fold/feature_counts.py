@@ -81,10 +81,7 @@ class FeatureCounts:
         rest, unknown = np.stack([pulls, clicks]), features_of(None, declared)
         rows = []
         for (text, shown), cell in self._cells.items():
-            levels = (
-                *shown,
-                *[0] * (len(places) - len(shown)),
-            )  # before there was a factor: its first
+            levels = (*shown, *[0] * (len(places) - len(shown)))  # a factor that came later: its first
             own = tuple(place[level] for place, level in zip(places, levels, strict=True))
             if min(own) >= 0:
                 rows.append((own, *cell, features_of(text, declared)))
