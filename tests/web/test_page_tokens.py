@@ -62,7 +62,7 @@ def test_an_invented_attribute_of_a_page_shuts_nobody_out(service):
     visit(page, name, context="evil=1")
     visit(page, name, context="device=phone")
     refused = page.on(name, "POST", "/ask", {"context": {"evil": 1}})
-    assert (refused.status, "whose segments are declared" in refused.json()["expected"]) == (422, True)
+    assert (refused.status, "attributes of visitors are declared" in refused.json()["expected"]) == (422, True)
     assert reported(operator, name)["ignored"] == {"": 2}
     assert operator.on(name, "POST", "/context", {"context": DEVICE}).json()["context"] == DEVICE
     visit(page, name, context="device=phone,evil=1")

@@ -78,8 +78,9 @@ class FeatureCounts:
             places: the place of each level of each factor among the living ones; -1: retired.
             declared: the attributes of visitors.
         """
-        rest, unknown = np.stack([pulls, clicks]), features_of(None, declared)
-        rows = []
+        rest: Any = np.stack([pulls, clicks])
+        unknown = features_of(None, declared)
+        rows: list[Any] = []
         for (text, shown), cell in self._cells.items():
             levels = (*shown, *[0] * (len(places) - len(shown)))  # a factor that came later: its first
             own = tuple(place[level] for place, level in zip(places, levels, strict=True))
