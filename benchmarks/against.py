@@ -1,8 +1,8 @@
-"""This checkout against another one, in turns: ``python -m benchmarks.against PATH [--compile] [POLICY ...]``.
+"""This checkout against another one, in turns: ``python -m benchmarks.against PATH [--horizon N] [--compile] [POLICY ...]``.
 
 Each checkout has a process of its own that plays a run when it is told to; they take turns, and the least time of each
 counts, so that neither other work on the machine nor its warmth favours one. Times are processor times of the loop
-alone. Both play the same runs: where their regrets differ, that is said too.
+alone. Both play the same runs: where their regrets differ, that is said too. Runs are long, or as ``--horizon`` says.
 
 ``--compile`` measures instead how long the first run of a policy takes to compile, with an empty cache. ``--ask``
 measures what an ask costs a live experiment as everybody gets it (a SQLite file, one ask at a time, no policy named),
@@ -102,7 +102,7 @@ class Checkout:
         self._process.communicate()
 
 
-def speeds(other: Path, policies: list[str]) -> None:
+def speeds(other: Path, policies: list[str], fixed: int | None) -> None:
     """Print steps a second of both and their ratio, for every policy and size."""
     ours, theirs = Checkout(HERE), Checkout(other)
     print("| policy | " + " | ".join(f"{rows}x{cols}" for rows, cols in SIZES) + " | bar |")
@@ -110,8 +110,11 @@ def speeds(other: Path, policies: list[str]) -> None:
     for policy in policies:
         bar, cells = EXACT_BAR if policy in EXACT else BAR, []
         for size in SIZES:
-            horizon, seconds = 1_000, 0.0
-            while seconds < SECONDS / 4 and horizon < 1 << 26:
+            horizon, seconds = fixed or 1_000, 0.0
+            if fixed:  # compile
+                theirs.play(policy, size, horizon)
+                ours.play(policy, size, horizon)
+            while not fixed and seconds < SECONDS / 4 and horizon < 1 << 26:
                 horizon *= 4
                 seconds = theirs.play(policy, size, horizon)[0]
             found = [(ours.play(policy, size, horizon), theirs.play(policy, size, horizon)) for _ in range(TURNS)]
@@ -163,6 +166,7 @@ def ask_costs(other: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("path", type=Path, help="the other checkout")
+    parser.add_argument("--horizon", type=int, help="decisions of a run; default: as many as take a while")
     parser.add_argument("--compile", action="store_true", help="measure first compiles instead of steps a second")
     parser.add_argument("--ask", action="store_true", help="measure what an ask of a live experiment costs")
     parser.add_argument("policies", nargs="*", help="default: all on pairs that both have, but the yardstick best")
@@ -173,7 +177,7 @@ def main() -> None:
     if given.ask:
         ask_costs(other)
     else:
-        (compile_times if given.compile else speeds)(other, policies)
+        compile_times(other, policies) if given.compile else speeds(other, policies, given.horizon)
 
 
 NAMES = """

@@ -27,6 +27,7 @@ PARTS = tuple(
 def setup(app: Any) -> dict[str, bool]:
     """Fill every page as Sphinx reads it."""
     app.connect("source-read", _read)
+    app.connect("build-finished", _write_for_agents)
     app.add_lexer("csv", TextLexer)  # Pygments has none, and a page may show a file
     return {"parallel_read_safe": True}
 
@@ -35,6 +36,35 @@ def _read(app: Any, page: str, source: list[str]) -> None:
     source[0] = whole_figures(fill(source[0]))
     if page == app.config.root_doc:
         source[0] = shelve(source[0], app.env.found_docs)
+
+
+def for_agents(pages: Mapping[str, str]) -> str:
+    """Return llms.txt: what each page is about, for programs that read documentation (llmstxt.org)."""
+    lines = ["# rankone", "", "> " + _opening(pages["index"])[1], "", "## Pages", ""]
+    for name, text in pages.items():
+        title, first = _opening(text)
+        lines.append(f"- [{title}]({name}.html): {first}")
+    return "\n".join(lines) + "\n"
+
+
+def _opening(page: str) -> tuple[str, str]:
+    """Return the title of a page and how it begins, as plain text."""
+    text = re.sub(r"^```.*?^```$|<!--.*?-->", "", page, flags=re.MULTILINE | re.DOTALL).strip()
+    title, _, rest = re.sub(r"\[([^]]*)\]\([^)]*\)|[`*]", r"\1", text).partition("\n")
+    first = next(part for part in re.split(r"\n\n+", rest) if re.match(r"[\w'\"]", part.strip()))
+    words = " ".join(first.split())
+    return title.lstrip("# "), words[: _end_of_sentence(words)].rstrip(":")
+
+
+def _end_of_sentence(words: str, least: int = 60) -> int:
+    ends = [match.end() for match in re.finditer(r"[.?!](?=\s|$)", words) if match.end() >= least]
+    return ends[0] if ends else len(words)
+
+
+def _write_for_agents(app: Any, error: Exception | None) -> None:
+    folder = Path(__file__).parent
+    pages = {page.stem: fill(page.read_text()) for page in sorted(folder.glob("*.md"))}
+    Path(app.outdir, "llms.txt").write_text(for_agents(pages), encoding="utf-8")
 
 
 def whole_figures(text: str) -> str:

@@ -10,9 +10,11 @@ from typing import Any
 
 import altair as alt
 import numpy as np
+import polars as pl
 
 import rankone
 from rankone.charts.chart import COLOURS, Chart
+from rankone.charts.heatmap import heatmap
 from rankone.kernels.policy import race
 from rankone.numerics.seeds import generator
 from rankone.policies.engines.elimination import SWEEP_OPEN, SWEEP_TO_GO, bounds
@@ -33,6 +35,30 @@ def main() -> None:
     first.chart().save(IMAGES / "first_study.png", scale=1.5)
     worlds_that_change()
     features()
+    nature()
+
+
+def nature() -> None:
+    """Draw regret of policies for arriving users, as a share of what random items lose: docs/nature.md."""
+    known = ["mts", "latent-ucb", "mixture-ts", "lowrank-ts", "pts:particles=10", "user-ts", "thompson"]
+    linear = ["mixture-linear-ts", "club", "club:graph=random"]
+    worlds = {
+        "latent:50x3:figure=2": (known, 25_000),
+        "latent:500x3:figure=5": (known, 25_000),
+        "mixed:60x30": (known[2:], 60_000),
+        "mixed:200x30:rate=0.1": (known[2:], 60_000),
+        "clustered-linear:500x10": (linear, 55_000),
+        "clustered-linear:500x10:clusters=10,noise=0.3": (linear, 55_000),
+    }
+    tables = []
+    for world, (policies, horizon) in worlds.items():
+        found = rankone.simulate(world, ["uniform", *policies], horizon, runs=3, workers=1, checkpoints=1).summary()
+        most = found.filter(pl.col("policy") == "uniform")["regret_mean"][0]
+        found = found.filter(pl.col("policy") != "uniform")
+        tables.append(found.select("problem", "policy", share=pl.col("regret_mean") / most))
+    title = "Regret as a share of what random items lose"
+    drawn = heatmap(pl.concat(tables), x="policy", y="problem", value="share", order=[*known, *linear], title=title)
+    drawn.save(IMAGES / "nature.png", scale=1.5)
 
 
 def features() -> None:

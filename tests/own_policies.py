@@ -11,11 +11,12 @@ BESIDE_ANOTHER = ("cusum-ucb", "d-ts", "m-ucb", "restarting-uts", "sliding-uts",
 def own_policies(plays: str = "pair") -> list[str]:
     """Names of those that can play this, of two factors where it is combinations, one an engine; "all" of them.
 
-    Not those that need visitors who can be told apart: `tests/policies/test_conformance.py` and
-    `tests/policies/test_segmented_uts.py` have these.
+    Not those that need visitors who can be told apart: `tests/policies/test_conformance.py`,
+    `tests/policies/test_segmented_uts.py` and `tests/arrivals` have these.
     """
     every = rankone.known_policies().items()
     own = {name: kind for name, kind in every if kind.__module__.startswith("rankone.") and not kind.by_segment}
+    own = {name: kind for name, kind in own.items() if not hasattr(kind, "users")}
     if plays == "all":
         return sorted(own)
     return sorted(

@@ -2,7 +2,6 @@
 
 import atexit
 import contextlib
-import io
 import json
 import os
 import shlex
@@ -14,9 +13,8 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable
-from unittest import mock
 
-from rankone.cli import main
+from tests.programs import rankone
 
 os.environ["COLUMNS"] = "120"
 ENVIRONMENT = dict(os.environ)
@@ -43,18 +41,9 @@ def command(*words: str) -> None:
 
 def _run_here(words: tuple[str, ...]) -> None:
     """Run a command in this process: a page has many, and to start Python for each would take longer than they do."""
-    said, code = io.StringIO(), None
-    with (
-        mock.patch.object(sys, "argv", list(words)),
-        contextlib.redirect_stdout(said),
-        contextlib.redirect_stderr(said),
-    ):
-        try:
-            main()
-        except SystemExit as ended:
-            code = ended.code
-    assert not code, f"{shlex.join(words)}\n{said.getvalue()}"
-    SAID[:] = [said.getvalue()]
+    done = rankone(*words[1:])
+    assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}\n{done.stderr}"
+    SAID[:] = [done.stdout + done.stderr]
 
 
 def shown(text: str) -> None:

@@ -2,12 +2,9 @@
 
 import contextlib
 import json
-import os
 import re
 import shlex
 import sqlite3
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -16,6 +13,7 @@ import typer
 
 import rankone
 from rankone.cli import build_app
+from tests.programs import run_python
 from tests.web.helpers import free_port
 
 ROOT = Path(__file__).parents[1]
@@ -67,9 +65,7 @@ def test_a_page_runs_from_top_to_bottom(page, tmp_path):
                 code += f"command(*{words + own_port})\n"
     if code == first:  # nothing to run
         return
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    # Not a file: processes that a page starts would run the file again.
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environment)
+    done = run_python(code, tmp_path)
     assert done.returncode == 0, done.stderr
 
 

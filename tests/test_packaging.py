@@ -146,6 +146,7 @@ WITHOUT = {
         "rankone.clicks.count(frame, query='query', item='item', position='position', clicked='clicked')",
     ),
     "gym": ("gymnasium", "import rankone.gym"),
+    "mcp": ("mcp", COMMAND.format("mcp")),
     "postgres": ("psycopg", "import rankone; rankone.Experiment('a', ['x'], ['y'], db='postgresql://127.0.0.1/none')"),
     "serve": ("starlette", COMMAND.format("serve")),
     "yaml": ("yaml", COMMAND.format("sweep grid.yaml --out out")),

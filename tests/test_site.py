@@ -125,6 +125,13 @@ def site(shared_folder):
     return folder
 
 
+def test_programs_find_every_page(site):
+    listed = (site / "llms.txt").read_text()
+    for page in DOCS.glob("*.md"):
+        assert f"({page.stem}.html): " in listed
+    assert "- [Goals: orders, revenue, guardrails](goals.html): An experiment can have several goals: each" in listed
+
+
 def test_the_site_builds_without_a_warning_and_needs_no_network(generated, site):
     pages = {page.relative_to(site).as_posix(): page.read_text() for page in site.rglob("*.html")}
     assert {f"{page.stem}.html" for page in DOCS.glob("*.md")} <= set(pages)

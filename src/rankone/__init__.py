@@ -12,11 +12,13 @@ from rankone._version import __version__
 _HOMES = {
     name: home
     for home, names in {
+        "rankone.analysis.personal": "Personal personal",
         "rankone.analysis": "Analysis ReplayedPolicy WhatIf WhatIfLists analyse analyze evaluate evaluate_lists",
         "rankone.analysis.revenue": "RevenueAnalysis analyse_revenue",
         "rankone.clicks.rank1_test.check": "check_rank1",
         "rankone.client.client": "Client",
         "rankone.client.signing": "sign_visitor",
+        "rankone.live.winners": "winners",
         "rankone.live": "Control Database Decision Experiment Outcomes Prior Stopping Watch",
         "rankone.pages": "Explanation explain report",
         "rankone.policies": "Agent Policy as_policy known_policies",

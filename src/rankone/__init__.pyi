@@ -26,6 +26,7 @@ from rankone.live import Outcomes as Outcomes
 from rankone.live import Prior as Prior
 from rankone.live import Stopping as Stopping
 from rankone.live import Watch as Watch
+from rankone.live.winners import winners as winners
 from rankone.pages import Explanation as Explanation
 from rankone.pages import explain as explain
 from rankone.pages import report as report

@@ -11,13 +11,20 @@ Progress = Callable[[int, int], None]
 Function = TypeVar("Function", bound=Callable[..., None])
 _PAUSE = 0.2  # seconds between two pictures of the bar
 _WIDTH = 30  # characters
+_LATE = 1.0  # seconds that anybody waits without asking
 
 
-def as_progress(progress: Function | bool | None, what: str = "runs") -> Function | Callable[..., None]:
+def as_progress(
+    progress: Function | bool | None, what: str = "runs", *, late: bool = False
+) -> Function | Callable[..., None]:
     """Return a function of (finished, all): the one given, a bar for True, nothing for None or False.
+
+    With `late`, None is a bar that is drawn once a second has passed.
 
     >>> as_progress(None, "bytes")(1, 2)
     """
+    if progress is None and late:
+        return Bar(what, after=_LATE)
     if progress is None or progress is False:
         return lambda finished, total, *more: None
     if progress is True:
@@ -28,17 +35,22 @@ def as_progress(progress: Function | bool | None, what: str = "runs") -> Functio
 
 
 class Bar:
-    """A bar that draws itself again, in a notebook by its own means, elsewhere as a line on standard error."""
+    """A bar that draws itself again, in a notebook by its own means, elsewhere as a line on standard error.
 
-    def __init__(self, what: str) -> None:
-        self._what, self._drawn, self._start = what, 0.0, time.monotonic()
+    Args:
+        what: is counted.
+        after: seconds before which nothing is drawn.
+    """
+
+    def __init__(self, what: str, after: float = 0.0) -> None:
+        self._what, self._after, self._drawn, self._start = what, after, 0.0, time.monotonic()
         self._handle: Any = None
         self._in_notebook = _in_notebook()
 
     def __call__(self, finished: int, total: int, *more: object) -> None:
         """Draw, unless it was drawn a moment ago."""
         now = time.monotonic()
-        if finished < total and now - self._drawn < _PAUSE:
+        if now - self._start < self._after or (finished < total and now - self._drawn < _PAUSE):
             return
         self._drawn = now
         text = f"{finished:,} of {total:,} {self._what}, {now - self._start:,.0f} s"

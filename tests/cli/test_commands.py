@@ -9,11 +9,7 @@ import pytest
 
 from rankone.cli.study.reproduce import show_reproduction
 from rankone.paper.claims import Claim, Reproduction
-
-
-def rankone(*words, **settings):
-    return subprocess.run([sys.executable, "-m", "rankone", *words], capture_output=True, text=True, **settings)
-
+from tests.programs import rankone
 
 SIMULATE = ("simulate", "--problem", "needle:3x3", "--policy", "ucb1", "--policy", "rank1elim-kl:c=0", "--horizon", "1e3",
             "--runs", "3", "--workers", "1")  # fmt: skip

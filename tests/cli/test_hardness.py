@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from typer.testing import CliRunner
 from rankone import RankOne, hardness, needle, save_problems
 from rankone.cli import build_app
 from rankone.errors import InputError
+from tests.programs import rankone as rankone_command
 
 run = CliRunner()
 
@@ -78,8 +77,7 @@ def test_bad_horizons_name_the_option() -> None:
 def test_bad_problems_are_one_sentence_on_standard_error() -> None:
     with pytest.raises(InputError):
         output("hardness", "neddle:2x2")
-    command = [sys.executable, "-m", "rankone", "hardness", "neddle:2x2"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = rankone_command("hardness", "neddle:2x2")
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.startswith("rankone: Expected a family of problems")
     assert result.stderr.count("\n") == 1

@@ -1,11 +1,9 @@
 """``rankone --import FILE``: policies of one's own in every command, and what is said when they do not compile."""
 
-import subprocess
-import sys
-
 import pytest
 
 from tests.own_policies import CORNER
+from tests.programs import run_python
 
 
 @pytest.fixture
@@ -14,8 +12,8 @@ def rankone(tmp_path):
     (tmp_path / "broken.py").write_text(CORNER.replace("    pass", "    state.unknown[0] += 1"))
 
     def run(*words):
-        command = [sys.executable, "-m", "rankone", *words]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        command = f"import sys; sys.argv = {['rankone', *words]!r}; from rankone.cli import main; main()"
+        return run_python(command, tmp_path)
 
     return run
 

@@ -6,6 +6,7 @@ import numba
 import numpy as np
 import pytest
 from numba.core.codegen import CPUCodeLibrary
+from numba.core.compiler import Flags
 
 from rankone.compiling import compilers
 from rankone.compiling.compiled import compiled, kernel, noalloc
@@ -117,3 +118,15 @@ def test_kernels_print_and_raise_what_they_found(capfd, tmp_path, monkeypatch):
         assert capfd.readouterr().out == "enough: 4.0\n"
         with pytest.raises(ValueError, match=r"too much.*5\.0"):
             asked(np.array([5.0]))
+
+
+def test_options_are_compared_as_numba_compares_them():
+    """One by one, as Numba's own functions do."""
+    options, other = Flags(), Flags()
+    for change in (lambda flags: None, lambda flags: setattr(flags, "nrt", True), lambda flags: flags.discard("nrt")):
+        change(options)
+        assert list(options.values().items()) == [(name, getattr(options, name)) for name in options.options]
+        assert (options == other) == (not options.nrt)
+        assert hash(options) == hash(other)
+    options.error_model = "numpy"
+    assert len({options, options.copy(), other}) == 2

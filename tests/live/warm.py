@@ -1,9 +1,20 @@
-"""Imported by the fork server: with the kernels loaded once, every process it forks starts at once."""
+"""Imported by the fork server: with the package and kernels loaded once, every process it forks starts at once.
+
+Polars is imported, and not used: its threads, which would begin then, are not in a child.
+"""
 
 import tempfile
 from pathlib import Path
 
+import altair  # noqa: F401
+import polars  # noqa: F401
+import vl_convert  # noqa: F401
+
+import rankone.cli
+import rankone.simulation.simulate
 from rankone.live import Experiment
+
+rankone.cli.build_app()
 
 with (
     tempfile.TemporaryDirectory() as folder,

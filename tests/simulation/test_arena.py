@@ -10,7 +10,13 @@ import rankone
 from rankone.errors import InputError
 from rankone.problems import RankOne, lower_bound, save_problems
 from rankone.simulation.arena import _FIELDS, Arena, _players
-from rankone.simulation.arena_problems import DRIFTING_PROBLEMS, FEATURE_PROBLEMS, PROBLEMS, VISITOR_PROBLEMS
+from rankone.simulation.arena_problems import (
+    ARRIVAL_PROBLEMS,
+    DRIFTING_PROBLEMS,
+    FEATURE_PROBLEMS,
+    PROBLEMS,
+    VISITOR_PROBLEMS,
+)
 
 SMALL = ["two-by-two", "trap-6"]
 
@@ -172,7 +178,10 @@ def test_worlds_that_change_have_an_arena():
         rankone.arena(lists=True, drifting=True)
 
 
-@pytest.mark.parametrize(("name", "entries"), [("features", FEATURE_PROBLEMS), ("visitors", VISITOR_PROBLEMS)])
+@pytest.mark.parametrize(
+    ("name", "entries"),
+    [("features", FEATURE_PROBLEMS), ("visitors", VISITOR_PROBLEMS), ("arrivals", ARRIVAL_PROBLEMS)],
+)
 def test_features_have_arenas_of_their_own(name, entries):
     worlds = [entry.problem() for entry in entries]
     assert len({world.digest for world in worlds}) == len({world.name for world in worlds}) == len(entries)
@@ -181,10 +190,13 @@ def test_features_have_arenas_of_their_own(name, entries):
     assert any(entry.trap for entry in entries)
     reference = _FIELDS[name].reference
     players = {player.name for player in _players(None, reference, _FIELDS[name], [name])}
-    assert {"features": {"vac2-ucb", "c3-ucb", "cascade-ts"}, "visitors": {"logit-ts", "uts"}}[name] <= players
+    arrivals = {"mixture-ts", "lowrank-ts", "user-ts", "thompson"}
+    expected = {"features": {"vac2-ucb", "c3-ucb", "cascade-ts"}, "visitors": {"logit-ts", "uts"}, "arrivals": arrivals}
+    assert expected[name] <= players
+    assert name == "arrivals" or not arrivals - {"thompson"} & players
     assert "gibbs-ts" not in players
-    chosen = {"features": "linear-40x4", "visitors": "visitors-3x3-two"}[name]
-    other = {"features": "random-list", "visitors": "uniform"}[name]
+    chosen = {"features": "linear-40x4", "visitors": "visitors-3x3-two", "arrivals": "mixed-100x40"}[name]
+    other = {"features": "random-list", "visitors": "uniform", "arrivals": "uniform"}[name]
     found = rankone.arena(chosen, other, **{name: True}, runs=2, quick=True, workers=1)
     assert found.scores()["policy"].to_list() == [reference, other]
     assert found.settings[name] is True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import rankone
 from rankone.errors import InputError
 from rankone.progress import as_progress
+from rankone.testing import FamilySuite
 
 
 class Terminal(io.StringIO):
@@ -33,6 +35,32 @@ def test_a_file_gets_the_last_line_only(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().err == ""
     bar(3, 3)
     assert "3 of 3 runs" in capsys.readouterr().err
+
+
+def test_who_asks_for_no_bar_sees_one_after_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, screen = [0.0], Terminal()
+    monkeypatch.setattr("rankone.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr(sys, "stderr", screen)
+    bar = as_progress(None, "tests", late=True)
+    bar(1, 3)
+    assert screen.getvalue() == ""
+    now[0] = 1.5
+    bar(2, 3)
+    assert screen.getvalue().endswith("] 2 of 3 tests, 2 s")
+    quiet = as_progress(False, "tests", late=True)
+    now[0] = 9.0
+    quiet(3, 3)
+    assert "3 of 3" not in screen.getvalue()
+
+
+def test_a_suite_and_a_plan_that_take_long_say_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("rankone.progress._LATE", 0.0)
+    FamilySuite.check(family="needle")
+    rankone.plan(rows=2, cols=2, rate=0.2, lift=0.5, aim="decide")
+    assert re.search(r"\] (\d+) of \1 tests", told := capsys.readouterr().err)
+    assert re.search(r"\] ([\d,]+) of \1 rehearsals", told)
 
 
 def test_whatever_takes_long_takes_progress(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,6 +54,7 @@ NEEDS = {
     "report": "read",
     "view": "read",
     "export": "read",
+    "winners": "read",
     "plan": "read",
     "changes": "read",
     "whoami": "read",
@@ -97,6 +98,7 @@ NEEDS = {
 }
 WHOLE = (
     "list_experiments",
+    "winners",
     "metrics",
     "track_all",
     "evaluate_flags",

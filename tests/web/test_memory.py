@@ -169,7 +169,7 @@ def test_the_largest_experiments(server):
     assert set(statuses) == {200}
 
 
-def test_many_experiments_with_many_segments(tmp_path, start_server, monkeypatch):
+def test_many_experiments_with_many_segments(tmp_path, start_server):
     """Each takes 12 MiB of memory while it is used; not so the ones that nobody uses."""
     db = tmp_path / "rankone.db"
     with Database(db, durability="off") as database:
@@ -179,7 +179,6 @@ def test_many_experiments_with_many_segments(tmp_path, start_server, monkeypatch
         experiment.tell_many([(decision, True) for decision in decisions])
         assert experiment.look(lambda fold: fold.nbytes) > 12 * 2**20
         copy_experiment(database, 40)
-    monkeypatch.setenv("RANKONE_CACHE_DIR", str(tmp_path / "cache"))  # the first start on a machine compiles
     server = start_server(db, "--durability", "off")
     api = Api(server.url)
     for _ in range(2):

@@ -52,7 +52,8 @@ def stopped_by_hand(kept: Callable[[], str]) -> Iterator[None]:
 @contextmanager
 def late_bar(*columns: ProgressColumn) -> Iterator[Progress]:
     """Yield a progress bar that is to be started with the first figure: none is drawn above an input error."""
-    bar = Progress(*columns, console=Console(stderr=True))
+    console = Console(stderr=True)
+    bar = Progress(*columns, console=console, disable=not console.is_terminal)  # in a file it would be noise
     try:
         yield bar
     finally:

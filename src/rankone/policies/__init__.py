@@ -13,6 +13,16 @@ from rankone.policies.base import as_policy as as_policy
 from rankone.policies.base import known_policies as known_policies
 
 if TYPE_CHECKING:  # what type checkers and editors see
+    from rankone.policies.arrivals.club import CLUB as CLUB
+    from rankone.policies.arrivals.icf import ICFTS as ICFTS
+    from rankone.policies.arrivals.icf import ICFUCB as ICFUCB
+    from rankone.policies.arrivals.known_classes import LatentTS as LatentTS
+    from rankone.policies.arrivals.known_classes import LatentUCB as LatentUCB
+    from rankone.policies.arrivals.lowrank_ts import LowRankTS as LowRankTS
+    from rankone.policies.arrivals.mixture_linear_ts import MixtureLinearTS as MixtureLinearTS
+    from rankone.policies.arrivals.mixture_ts import MixtureTS as MixtureTS
+    from rankone.policies.arrivals.pts import PTS as PTS
+    from rankone.policies.arrivals.user_ts import UserTS as UserTS
     from rankone.policies.factors.best import Best as Best
     from rankone.policies.factors.changing.cusum_ucb import CusumUCB as CusumUCB
     from rankone.policies.factors.changing.d_ts import DTS as DTS

@@ -88,7 +88,8 @@ def family(name: str, kind: type[Problem] = RankOne, *, factors: Factors | None 
             drawn = draw(*given.args, **given.kwargs)
             made: Problem = RankOne(*drawn) if kind is RankOne else drawn
             values = {key: _shortest(given.arguments.get(key, default)) for key, default in defaults.items()}
-            made.name = _canonical(name, made.shape, values, defaults)
+            sizes = [given.arguments[first], given.arguments[second]]
+            made.name = _canonical(name, sizes, values, defaults)
             return made
 
         def make_factors(sizes: Sequence[int], **parameters: Any) -> Product:
@@ -146,6 +147,10 @@ def as_problem(spec: Any) -> Problem:
 
         return Drifting(as_problem(steady), schedule)
     name, _, rest = str(spec).partition(":")
+    if name == "table" and rest:
+        from rankone.problems.arrivals.table import table_world
+
+        return table_world(rest)
     named = known_families().get(name)
     if named is not None:
         return _member(named, str(spec), rest)
@@ -178,8 +183,9 @@ def _member(named: Family, spec: str, rest: str) -> Problem:
         numbers = [parse_whole_number(f"levels of factor {index}", size or "nothing") for index, size in each]
         return named.factors(numbers, **parse_settings(f"{named.name}:{sizes}", settings, hints, named.parameters))
     if not cross:
-        lists = named.sizes != ("n_rows", "n_cols")
-        what, example = ("items x positions", "16x4") if lists else ("rows x columns", "32x32")
+        pairs = named.sizes == ("n_rows", "n_cols")
+        what = "rows x columns" if pairs else " x ".join(size.removeprefix("n_") for size in named.sizes)
+        example = "32x32" if pairs else "16x4"
         raise InputError(f"sizes, {what}, after '{named.name}'", spec, f"try {named.name}:{example}")
     one, other = named.sizes
     counts = parse_whole_number(one, first), parse_whole_number(other, second)

@@ -25,6 +25,7 @@ from rankone.policies import Policy, as_policy, known_policies
 from rankone.problems import Problem, as_problem, load_problems
 from rankone.progress import Progress
 from rankone.simulation.arena_problems import (
+    ARRIVAL_PROBLEMS,
     DRIFTING_PROBLEMS,
     FACTOR_PROBLEMS,
     FEATURE_PROBLEMS,
@@ -60,15 +61,19 @@ _FIELDS = {
     "drifting": Field(DRIFTING_PROBLEMS, "pair", (2, 2), "uts"),
     "features": Field(FEATURE_PROBLEMS, "list", (2, 2), "cascade-logit-ts"),
     "visitors": Field(VISITOR_PROBLEMS, "combination", (2, 2), "logit-ts"),
+    "arrivals": Field(ARRIVAL_PROBLEMS, "combination", (2,), "mixture-ts"),
 }
 _MODEL_HORIZON = 100_000
 _QUICK_SHARE = 10  # a quick arena plays a tenth of each horizon
 # Without regret there is nothing to compare; comb-cascade wants lists of which every item is good, and segmented-uts
 # visitors who can be told apart.
 _LEFT_OUT = {"best", "best-list", "comb-cascade", "segmented-uts", "swap-neighbours"}
+# These need to know classes or vectors of items beforehand, pts 20 times the time of the others.
+_LEFT_OUT |= {"icf-ts", "icf-ucb", "latent-ucb", "mts", "pts"}
 # What is made for worlds that change plays where worlds do, unless it is named.
 _FOR_CHANGES = {"cusum-ucb", "d-ts", "discounted-uts", "glr-kl-ucb", "glr-uts", "m-ucb", "restarting-uts"}
 _FOR_CHANGES |= {"sliding-uts", "sw-ts"}
+_WITHOUT_USERS = {"thompson", "uniform"}
 _WITHOUT_FEATURES = {"cascade-ts", "random-list", "thompson", "uts", "uniform"}  # who plays beside those who use them
 
 
@@ -180,6 +185,7 @@ def arena(
     drifting: bool = False,
     features: bool = False,
     visitors: bool = False,
+    arrivals: bool = False,
     half: Half | None = None,
     models: str | Path | None = None,
     runs: int = 100,
@@ -203,6 +209,7 @@ def arena(
         drifting: True for the arena of worlds that change while they are played.
         features: True for the arena of lists of items with features, for policies that look at them and some others.
         visitors: True for the arena of combinations for visitors with features, likewise.
+        arrivals: True for the arena of users who arrive by themselves, for policies that know them by their number.
         half: ``"tune"`` or ``"report"`` for one of the two fixed halves of the named problems, ``"headlines"`` for the
             third part, problems like real tests of headlines and images.
         models: JSON or CSV file of problems (fitted click models, for example) that join the named ones.
@@ -211,7 +218,7 @@ def arena(
         stretch: play this many times each problem's horizon.
         quick: a tenth of each horizon, and what changes in a world does so ten times as soon.
         against: the policy that ratios compare with; default `uts`, of lists `gibbs-ts`, with features
-            `cascade-logit-ts` or `logit-ts`.
+            `cascade-logit-ts` or `logit-ts`, of arrivals `mixture-ts`.
         out: directory that keeps finished runs; an interrupted arena continues there.
         workers, executor, progress, feedback: as in `rankone.simulate`.
 
@@ -221,6 +228,7 @@ def arena(
     """
     late, seed = as_feedback(feedback), as_seed(seed)
     kinds = {"lists": lists, "factors": factors, "drifting": drifting, "features": features, "visitors": visitors}
+    kinds["arrivals"] = arrivals
     chosen = [name for name, wanted in kinds.items() if wanted]
     if len(chosen) > 1:
         raise InputError("one arena, such as the arena of lists or of factors", ", ".join(chosen), "choose one of them")
@@ -307,13 +315,14 @@ def _players(
     """Return who plays; by default all who can, and look at what there is to see beforehand."""
     if policies is None:
         left_out = _LEFT_OUT if "drifting" in chosen else _LEFT_OUT | _FOR_CHANGES
-        contexts = bool({"features", "visitors"} & set(chosen))
+        contexts, users = bool({"features", "visitors"} & set(chosen)), "arrivals" in chosen
         everybody = [as_policy(name) for name in sorted(known_policies()) if name not in left_out]
         policies = [
             policy
             for policy in everybody
             if same_kind(policy.decision_kind, field.plays, field.shape)
-            and (policy.uses_context == contexts or (contexts and policy.name in _WITHOUT_FEATURES))
+            and (hasattr(policy, "users") and policy.by_segment) == (users and policy.name not in _WITHOUT_USERS)
+            and (users or policy.uses_context == contexts or (contexts and policy.name in _WITHOUT_FEATURES))
         ]
     given = [as_policy(item) for item in listed(policies, (Policy, str), "policies", "ucb1")]
     reference = as_policy(against)

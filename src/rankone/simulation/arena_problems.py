@@ -264,6 +264,18 @@ FEATURE_PROBLEMS: tuple[ArenaProblem, ...] = (
     ArenaProblem("clicks-256x4", 20_000, "report", "jmlr:256x4:d=3,seed=111"),
     ArenaProblem("unrelated-40x4", 20_000, "tune", partial(_unrelated, 40, 4, 6), trap=True),
 )
+ARRIVAL_PROBLEMS: tuple[ArenaProblem, ...] = (
+    ArenaProblem("four-classes", 25_000, "tune", "latent:50x3:figure=2,seed=101"),
+    ArenaProblem("four-classes-500", 25_000, "report", "latent:500x3:figure=5,seed=102"),
+    ArenaProblem("classes-100x20", 50_000, "tune", "latent:100x20:seed=103"),
+    ArenaProblem("classes-zipf", 50_000, "report", "latent:300x30:classes=6,arrivals=zipf,seed=104"),
+    ArenaProblem("mixed-60x30", 60_000, "tune", "mixed:60x30:seed=105"),
+    ArenaProblem("mixed-100x40", 60_000, "report", "mixed:100x40:classes=4,seed=106"),
+    ArenaProblem("mixed-rare", 100_000, "report", "mixed:200x30:rate=0.1,seed=107"),
+    ArenaProblem("mixed-cold", 60_000, "report", "mixed:5000x30:arrivals=cold,visits=30,seed=108"),
+    ArenaProblem("same-for-all", 25_000, "tune", "latent:100x10:classes=1,seed=109", trap=True),
+    ArenaProblem("same-best", 25_000, "report", "latent:50x3:figure=3,seed=110", trap=True),
+)
 VISITOR_PROBLEMS: tuple[ArenaProblem, ...] = (
     ArenaProblem("visitors-5x4", 30_000, "tune", "visitors:5x4:d=5,seed=101"),
     ArenaProblem("visitors-3x3-two", 20_000, "report", "visitors:3x3:d=2,seed=102"),

@@ -51,6 +51,12 @@ _FOR_LISTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
 }
 
 
+#: Of users who arrive by themselves: docs/nature.md has the measurements.
+_FOR_USERS = {
+    "often": ("mixture-ts", "finds users who click the same way, and what each kind likes best; no bound is proven"),
+    "seldom": ("thompson", "one best item for all: users who come a few times say too little; or icf-ucb, with a log"),
+    "features": ("mixture-linear-ts", "finds users who value features the same way; no bound is proven"),
+}
 #: How lists with features are read, by feedback model.
 _UNTIL = {"cascade": "first", "dcm": "last", "pbm": "all", "unknown": "all"}
 
@@ -85,6 +91,7 @@ def recommend(
     changes: bool = False,
     feedback_model: str | None = None,
     features: str | None = None,
+    users: str | None = None,
 ) -> Recommendation:
     """Recommend a policy for what is known about its use.
 
@@ -103,6 +110,8 @@ def recommend(
             nothing changes are then none.
         feedback_model: for whole lists, how they are read: ``"cascade"`` (up to the first click), ``"dcm"`` (several
             clicks, from the top), ``"pbm"`` (each position for itself) or ``"unknown"``; default: pairs are shown.
+        users: of users who arrive by themselves, and get an item each: ``"often"`` if they come dozens of times,
+            ``"seldom"``, or ``"features"`` if items have features (`docs/nature.md`).
         features: ``"items"`` if the items of lists have features, ``"visitors"`` if the visitors of combinations have.
 
     >>> print(recommend())
@@ -116,10 +125,14 @@ def recommend(
     ('insured-uts', 'glr-uts')
     >>> recommend(feedback_model="cascade").policy.label
     'cascade-ts'
+    >>> recommend(users="often").policy.label
+    'mixture-ts'
     >>> recommend(features="items").policy.label, recommend(features="visitors").policy.label
     ('cascade-logit-ts', 'logit-ts')
     """
     horizon = None if horizon is None else as_whole_number("horizon", horizon)
+    if users is not None:
+        return _advice(*_FOR_USERS[one_of("users", users, _FOR_USERS)])
     if features is not None:
         return _for_features(features, feedback_model, guarantee, horizon, changes or stages_only)
     if model is not None:

@@ -81,7 +81,11 @@ def ready_for(policy: Policy, problem: Problem, horizon: int) -> Policy:
     if len(problem.forbidden) and not policy.supports_forbidden:
         expected = f"a policy that can leave out what {problem.name} forbids"
         raise InputError(expected, policy.label, "choose 'uts'")
-    ready, best = policy.with_horizon(horizon).with_known(problem.known()), problem.best_decision()
+    known, best = problem.known(), problem.best_decision()
+    if "unit" in known and policy.clicks_only:
+        expected = f"a policy that learns from payoffs, as {problem.name} gives them"
+        raise InputError(expected, f"{policy.label}, which learns from clicks", "choose 'mixture-linear-ts'")
+    ready = policy.with_horizon(horizon).with_known(known)
     return ready if best is None else ready.for_problem(*best)
 
 

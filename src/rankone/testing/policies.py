@@ -19,6 +19,7 @@ from rankone.numerics.seeds import generator
 from rankone.policies import Agent, Policy, as_policy, known_policies
 from rankone.policies.advance import LEARN, Stretch, advance, is_settled
 from rankone.policies.chances import watch
+from rankone.problems.arrivals import ClusteredLinear, latent
 from rankone.problems.contextual import FixedFeatures, Visitors
 from rankone.problems.segmented import Segmented
 from rankone.simulation import simulate
@@ -27,6 +28,7 @@ from rankone.testing.suite import Suite, expect, expect_plain_arrays, expect_ref
 
 _LATE = 20  # decisions open at a time, where outcomes are late
 _RUNS, _STEPS = 40, 60  # in which what is shown is compared with how probable it was
+_USERS = 3
 _FACTORS = "see `decide` in rankone.kernels.policy"
 _REMEMBER = "keep all that is remembered in the state's arrays, and draw from rng only"
 _VOID = 0.1  # share of the decisions that never have an outcome, then
@@ -54,8 +56,13 @@ class PolicySuite(Suite):
         """Return the policy with all that it cannot start without."""
         game, positions = self.game, max(1, int(shape[1]))
         best = (0, 0) if game.decision_kind == "pair" else tuple(range(positions))
-        known = game.known(positions) | {"features": n_features(self.policy, shape)}
-        return self.policy.with_horizon(horizon).with_known(known).for_problem(*best)
+        return self.told(shape).with_horizon(horizon).for_problem(*best)
+
+    def told(self, shape: Sequence[Any]) -> Policy:
+        """Return the policy with all that a problem of this shape says beforehand."""
+        positions = max(1, int(shape[1])) if len(shape) > 1 else 1
+        own = {"features": n_features(self.policy, shape), "users": _USERS}
+        return self.policy.with_known(self.game.known(positions) | own)
 
     def agent(self, *shape: int, seed: int = 0, horizon: int = 500) -> Agent:
         """Return an agent that plays the policy, with all that the policy cannot start without."""
@@ -246,7 +253,7 @@ class PolicySuite(Suite):
             certain = np.zeros(shape)
             best = tuple(size - 1 for size in shape)
             certain[best] = 1.0
-            policy = self._told(self.policy.with_horizon(self.horizon)).for_problem(*best)
+            policy = self.told(shape).with_horizon(self.horizon).for_problem(*best)
             game = dataclasses.replace(self.game, certain=certain)
             steps = self.horizon // (1 if hasattr(policy, "horizon") else 10)  # stages are laid out for the horizon
             decisions = play(game, agent_of(policy, *shape), steps, certain, 4, late=3)
@@ -256,7 +263,7 @@ class PolicySuite(Suite):
                 expect(table.shape == shape and len(shown) == len(shape), f"a table of {shape}", table.shape, _FACTORS)
         if not self.learns or not self.policy.supports_forbidden:
             return
-        agent = agent_of(self._told(self.policy.with_horizon(500)), 2, 3, 2, forbidden=[(0, 1, -1), (-1, -1, 1)])
+        agent = agent_of(self.told((2, 3, 2)).with_horizon(500), 2, 3, 2, forbidden=[(0, 1, -1), (-1, -1, 1)])
         for shown in play(self.game, agent, 300, np.full((2, 3, 2), 0.5), 5, late=3):
             expect(shown[:2] != (0, 1) and shown[2] != 1, "no forbidden combination", shown, "see `forbidden` of start")
 
@@ -296,22 +303,22 @@ class PolicySuite(Suite):
         """At once and with late outcomes; regret never falls, and is never more than all there is to lose."""
         self.play(self.agent(), 50, self.game.mixed, 8)  # within bounds: the loop of studies does not look
         problem, horizon = self.game.problem, 500
-        if self.policy.by_segment:
+        if hasattr(self.policy, "users"):
+            weights = np.eye(12)[:_USERS]
+            problem = latent(_USERS, 12) if self.policy.by_segment else ClusteredLinear(weights, range(_USERS), 12)
+        elif self.policy.by_segment:
             problem = Segmented([[[0.9, 0.5], [0.8, 0.4]], [[0.5, 0.9], [0.8, 0.4]]])
         elif self.policy.uses_context and self.game.decision_kind == "list":
             problem = FixedFeatures([0.9, 0.2, 0.4, 0.6], np.eye(4), 2)
         elif self.policy.uses_context:
             problem = Visitors([3.0, 0.0, 0.0, 0.0, 1.0, 0.0, -2.0, 2.0, 0.0, 0.0, 0.0, 0.0], (3, 2), 1)
-        policy = self.policy.with_known(self.game.known(problem.shape[1]))
+        policy = self.told(problem.shape)
         for feedback in (None, "delay:mean=10") if self.studied_late else (None,):
             study = simulate(problem, policy, horizon, runs=2, workers=1, feedback=feedback)
             for run in study.runs:
-                most = horizon * self.game.layout.outcome + 1e-9
+                most = 2.0 * horizon * self.game.layout.outcome + 1e-9  # payoffs are from -1 to 1
                 kept = (np.diff(run.regret, prepend=0.0) >= -1e-9).all() and run.regret[-1] <= most
                 expect(kept, "regret that never falls", run.regret, "see that `decide` fills in what is shown")
-
-    def _told(self, policy: Policy) -> Policy:
-        return policy.with_known({"features": n_features(policy, (1,))})
 
     def _expect_found(self, decisions: list[Shown], do: str) -> None:
         last = decisions[-self.horizon // 10 :]
@@ -344,6 +351,8 @@ class _Visited(Agent):
 
 def n_features(policy: Policy, shape: Sequence[Any]) -> int:
     """Return how many features there are in tests: one an item, or one a visitor."""
+    if hasattr(policy, "users"):
+        return max(1, math.prod(int(size) for size in shape))
     return max(1, int(shape[0])) if policy.decision_kind == "list" else 1
 
 
@@ -351,7 +360,8 @@ def _context(policy: Policy, shape: Sequence[int], number: int) -> tuple[float, 
     """Return the context of a decision: the segment of who asks, or a feature for each item."""
     if policy.decision_kind == "list":
         return tuple(np.eye(shape[0]).ravel().tolist())
-    return (float(number % 3),)
+    of_items = np.eye(math.prod(shape)).ravel().tolist() if hasattr(policy, "users") and not policy.by_segment else []
+    return (float(number % _USERS), *of_items)
 
 
 def agent_of(policy: Policy, *shape: int, **more: Any) -> Agent:

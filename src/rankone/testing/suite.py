@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rankone.errors import ConformanceError, ExplainedError, InputError
+from rankone.progress import as_progress
 
 
 class Suite:
@@ -21,15 +22,20 @@ class Suite:
     def check(cls, **tested: Any) -> None:
         """Run all tests, each on a suite of its own; the first that fails raises its error.
 
+        If they take more than a second, a bar says so on standard error.
+
         >>> from rankone import UCB1
         >>> from rankone.testing import PolicySuite
         >>> PolicySuite.check(policy=UCB1())
         """
-        for name in dict.fromkeys(cls.names()):
+        names = list(dict.fromkeys(cls.names()))
+        report = as_progress(None, "tests", late=True)
+        for finished, name in enumerate(names, 1):
             suite = cls()
             for attribute, value in tested.items():
                 setattr(suite, attribute, value)
             getattr(suite, name)()
+            report(finished, len(names))
 
 
 def expect(kept: Any, expected: str, got: Any, do: str) -> None:

@@ -32,8 +32,8 @@ def propensities(
         weights_file(out)  # a wrong name is refused before the log is read
     max_bad = reading.pop("max_bad")
     rows = clicks.log_rows(log, **_logs.for_reader(**reading))
-    wishes: dict[str, Any] = {"clip": clip, "method": method, "level": level, "max_bad": max_bad}
-    weighed = clicks.propensities(rows.frame, **rows.columns, **wishes)
+    wishes: dict[str, Any] = {**rows.columns, "clip": clip, "method": method, "level": level, "max_bad": max_bad}
+    weighed = clicks.propensities(rows.frame, **wishes)
     if out is not None:
         save_weights(weighed.weights(rows.frame), out)
     if as_json:

@@ -1,4 +1,4 @@
-"""``rankone experiments``, ``rankone changes``: the experiments of a database, and who has changed what in one."""
+"""``rankone experiments``, ``rankone winners``, ``rankone changes``: what a database holds, and who changed what."""
 
 from __future__ import annotations
 
@@ -55,6 +55,24 @@ def experiments(
     if damaged or pages:
         got = f"damaged ones: {', '.join(damaged)}" if damaged else "damaged pages: what is shown may not be all"
         raise JournalError("journals that can be read", got, "run `rankone doctor` on this database")
+
+
+@command("winners", example="rankone.db --false-share 0.05")
+def winners(
+    db: str = DB,
+    false_share: float = typer.Option(0.05, "--false-share", help="Share of false winners in the list, on average."),
+    as_json: bool = JSON,
+) -> None:
+    """List which of many experiments have a winner, with few false ones among them however many experiments run."""
+    from rankone.live import Database
+    from rankone.live.winners import winners as find
+
+    with Database(db, read_only=True) as database:
+        found = find(database, false_share)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print(found)
 
 
 def _row(report: Report) -> tuple[Any, ...]:

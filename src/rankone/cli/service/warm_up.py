@@ -24,9 +24,9 @@ def warm_up(policy: list[str] = policy_option([], "A policy to compile; repeatab
     from rankone.compiling.tiers import compiling_first
     from rankone.kernels.decision import same_kind
     from rankone.live.commit.warm_up import warm_up as compile_live
-    from rankone.policies import as_policy, known_policies
+    from rankone.policies import as_policy
 
-    chosen = [as_policy(name) for name in policy or sorted(known_policies())]
+    chosen = [as_policy(name) for name in policy or _all_policies()]
     if not can_keep() and not has_kept():
         raise _nowhere()
     print("rankone: each takes some seconds, unless it was compiled here before", file=sys.stderr)
@@ -50,6 +50,13 @@ def warm_up(policy: list[str] = policy_option([], "A policy to compile; repeatab
         raise _nowhere()
     if places:
         print(f"rankone: ready, kept in {' and '.join(map(str, places))}", file=sys.stderr)
+
+
+def _all_policies() -> list[str]:
+    """Return the names of all policies but those that know users by their number: nothing live asks them."""
+    from rankone.policies import known_policies
+
+    return sorted(name for name, kind in known_policies().items() if not hasattr(kind, "users"))
 
 
 def _nowhere() -> StorageError:

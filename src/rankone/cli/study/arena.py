@@ -32,6 +32,9 @@ def arena(
     visitors: bool = typer.Option(
         False, "--visitors", help="The arena of combinations for visitors with features: 5 problems."
     ),
+    arrivals: bool = typer.Option(
+        False, "--arrivals", help="The arena of users who arrive by themselves, an item for each: 10 problems."
+    ),
     half: str | None = typer.Option(None, help="'tune' or 'report', the two halves, or 'headlines', the third part."),
     models: Path | None = typer.Option(None, help="File of fitted click models that join the named problems."),
     runs: int | None = typer.Option(None, help="Runs of each policy on each problem; default 100, with --quick 10."),
@@ -53,7 +56,7 @@ def arena(
 
     runs = (10 if quick else 100) if runs is None else runs
     which: Any = {"lists": lists, "factors": factors, "drifting": drifting, "half": half, "models": models}
-    which |= {"features": features, "visitors": visitors}
+    which |= {"features": features, "visitors": visitors, "arrivals": arrivals}
     how: Any = {"runs": runs, "seed": seed, "stretch": stretch, "quick": quick, "against": against}
     how["feedback"] = feedback
     with progress_bar("runs", out=out, compiles=True) as progress:

@@ -6,6 +6,8 @@ from rankone.cli._tables import show_facts
 
 _HELP = """Write parameters as needle:32x32:p=0.1,gap=0.4; 0.1x0.2 is 0.1 for the rows and 0.2 for the columns.
 ITEMSxPOSITIONS are lists, for policies that play lists: cascade:16x4:p=0.2,gap=0.15.
+USERSxITEMS are worlds in which users arrive, and a policy picks the item: latent:50x10, or a complete table of them,
+table:FILE.csv (or .parquet): a line for each user, a column for each item; table:FILE.csv:low=-10,high=10.
 After a bar, how it changes meanwhile: needle:8x8|changes=3, |drift=3, |daily=0.6,weekly=0.2, |wear=5000.
 In a shell, put a name with a bar in quotes.
 A problem can also be a file:

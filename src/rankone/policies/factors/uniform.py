@@ -30,6 +30,7 @@ class Uniform(CombinationPolicy):
 
     name = "uniform"
     use_when = "a yardstick; data for fitting that no policy has bent"
+    clicks_only = False
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> UniformState:
         return UniformState(sizes, forbidden, np.array([1.0 / n_allowed(sizes, forbidden)]))

@@ -191,7 +191,8 @@ def plan(
         margin: a verdict is enough that proves the winner within this part of the best, such as 0.05.
         error: the probability with which the verdict may be wrong.
         seed: of the rehearsals.
-        progress: True for a bar, or a function of (rehearsals finished, all).
+        progress: True for a bar, False for none, or a function of (rehearsals finished, all); unless told, a bar that
+            appears after a second.
 
     >>> found = plan(rows=2, cols=2, rate=0.2, lift=0.5, visitors_a_day=1000, aim="decide")
     >>> print(found.meaning)
@@ -203,7 +204,7 @@ def plan(
     assert rate is not None
     assert lift is not None
     case = Case(tuple(levels.values()), rate, lift, margin)
-    report, names = as_progress(progress, "rehearsals"), [aim] if aim else list(AIMS)
+    report, names = as_progress(progress, "rehearsals", late=True), [aim] if aim else list(AIMS)
     runs, spans = [_runs(name, case.sizes) for name in names], []
     for index, name in enumerate(names):
         before = sum(runs[:index])

@@ -89,7 +89,7 @@ def plan(**wanted: Any) -> None:
     """Write a plan to standard output: rehearsals take seconds, and would keep the service's threads from running."""
     from rankone.simulation.plans.plan import plan as make
 
-    sys.stdout.write(json.dumps(make(**wanted).to_dict()))
+    sys.stdout.write(json.dumps(make(**wanted, progress=False).to_dict()))
 
 
 def bundle() -> None:

@@ -17,7 +17,7 @@ from rankone import __version__
 from rankone.live.names import MAX_NAME
 from rankone.web.server.http.problem_json import MEDIA_TYPE
 from rankone.web.server.routes.operations import Operation
-from rankone.web.server.schemas.answers import ProblemAnswer
+from rankone.web.server.schemas.answers import FlagError, ProblemAnswer
 
 _REFERENCES = "#/components/schemas/{model}"
 
@@ -27,7 +27,7 @@ def describe(operations: Sequence[Operation], root: str = "") -> dict[str, Any]:
     bodies = [operation.body for operation in operations if operation.body]
     answers = [model for operation in operations for model in operation.answers.values() if isinstance(model, type)]
     models: list[Any] = [(model, "validation") for model in bodies]
-    models += [(model, "serialization") for model in (*answers, ProblemAnswer)]
+    models += [(model, "serialization") for model in (*answers, ProblemAnswer, FlagError)]
     _, schemas = models_json_schema(models, ref_template=_REFERENCES)
     paths: dict[str, Any] = {}
     for operation in operations:
@@ -58,7 +58,9 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "responses": {str(status): _answer(status, model) for status, model in operation.answers.items()},
     }
     for status in operation.statuses:
-        described["responses"][str(status)] = _answer(status, ProblemAnswer, MEDIA_TYPE)
+        described["responses"][str(status)] = (
+            _answer(status, ProblemAnswer, MEDIA_TYPE) if operation.refused is None else _answer(status, FlagError)
+        )
     if operation.body is not None:
         needed = any(field.is_required() for field in operation.body.model_fields.values())
         described["requestBody"] = {

@@ -7,7 +7,9 @@ from starlette.responses import Response
 
 from rankone.errors import InputError
 from rankone.live import Experiment
+from rankone.live.fold.fold import Fold
 from rankone.live.report.report import Report
+from rankone.live.winners import Candidate, candidate, chosen
 from rankone.simulation.plans.plan import Plan
 from rankone.simulation.plans.plan_inputs import check_plan
 from rankone.web.dashboard_data import shown
@@ -30,6 +32,20 @@ async def list_experiments(call: Call) -> Response:
     experiments, damaged = await call.service.look_at_all(call.caller, shown)
     errors = encode([{"name": name} | Problem.of(error).explanation() for name, error in damaged.items()])
     return answer(b'{"experiments":[%b],"damaged":%b}' % (b",".join(experiments.values()), errors))
+
+
+@operation("GET", "/v1/winners", "read", query=bodies.WinnersQuery, answers={200: out.WinnersAnswer}, slow=True)
+async def winners(call: Call) -> Response:
+    """List which experiments that the token may read have a winner, with few false ones however many there are."""
+    seen, _ = await call.service.look_at_all(call.caller, _leading)
+    leading = {name: found[0] if found else None for name, found in seen.items()}
+    return answer(chosen(leading, call.query.false_share).to_dict())
+
+
+def _leading(fold: Fold) -> tuple[Candidate, ...]:
+    """Return what leads an experiment, if anything does; it is kept until something happens."""
+    found = candidate(fold)
+    return () if found is None else (found,)
 
 
 @operation(

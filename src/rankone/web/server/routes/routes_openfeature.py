@@ -74,7 +74,7 @@ def refused(problem: Problem, name: str) -> Response:
     "ask",
     body=EvaluationBody,
     answers={200: Flag},
-    problems=(429,),
+    problems=(404, 429),
     refused=refused,
 )
 async def evaluate_flag(call: Call) -> Response:

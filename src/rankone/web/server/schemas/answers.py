@@ -17,12 +17,14 @@ from pydantic import BaseModel, Field, create_model
 from rankone.live.messages import Change, Decision, Outcome
 from rankone.live.report.report import Alarm, Report
 from rankone.live.report.segment_report import SegmentsReport
+from rankone.live.winners import Candidate
 from rankone.simulation.plans.plan import Plan, Span
 from rankone.web.server.access.tokens import Token
 from rankone.web.server.schemas.bodies import with_settings
 
 # What the answer has beyond the fields of the class, or says more exactly.
 _MORE: dict[type, dict[str, Any]] = {
+    Candidate: {"log_e_value": float | None},
     Alarm: {"what": Literal["change", "misfit"], "did": Literal["restart", "test-all", "warn"]},
     Outcome: {"status": Literal["learned", "held", "late", "void", "unmatched", "refused"]},
     Plan: {"meaning": str, "sentence": str},
@@ -110,10 +112,29 @@ class Flag:
 
 
 @answer_of
+class FlagError:
+    """Why a flag was not evaluated, as OpenFeature's protocol says it."""
+
+    errorCode: str
+    errorDetails: str
+
+
+@answer_of
 class Flags:
     """All flags, evaluated for a visitor."""
 
     flags: list[Flag]
+
+
+@answer_of
+class WinnersAnswer:
+    """Which experiments have a winner; on average at most `false_share` of these are false."""
+
+    headline: str
+    assumes: str
+    false_share: float
+    experiments: int  # that the token may read
+    candidates: list[Candidate]  # of experiments in which something leads, the surest first
 
 
 class _Explanation:

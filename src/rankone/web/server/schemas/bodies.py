@@ -231,6 +231,12 @@ class ExportQuery(Body):
     format: Literal["csv", "jsonl", "parquet"] = "jsonl"
 
 
+class WinnersQuery(Body):
+    """How many false winners a list may hold."""
+
+    false_share: Annotated[float, Field(strict=False, gt=0, lt=1)] = 0.05
+
+
 class PlanBody(Body):
     """An experiment to be planned. Left out: as `rankone.plan` has it."""
 

@@ -1,0 +1,156 @@
+"""A log of users and items: whether a choice for each user pays, by how much, and what a policy starts from."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from rankone.analysis.personal.fits import fit_classes, fit_vectors
+from rankone.analysis.personal.gain import Gain, personal_gain
+from rankone.clicks.counts.frames import known_frame, to_polars
+from rankone.errors import InputError
+from rankone.notebook import Shown
+from rankone.numerics.arrays import Floats
+from rankone.policies.arrivals.model import Classes, Vectors, write_model
+from rankone.specs import number_in, whole_number
+from rankone.wording.numbers import percent
+from rankone.wording.ratios import effect_text
+
+_OFTEN = 20  # visits of a user from which users count as coming back
+_WIDTH = 1.96
+_NOT_ENOUGH = 100  # clicks in all, below which nothing is said
+
+
+@dataclass(frozen=True, repr=False)
+class Personal(Shown):
+    """What a log says of users and items."""
+
+    items: list[str]
+    users: list[str]
+    shown: Floats  # (users, items)
+    clicked: Floats
+    gain: Gain
+    classes: Classes
+    vectors: Vectors
+    level: float
+
+    @property
+    def pays(self) -> bool:
+        """Whether a choice for each user is shown to earn more than one item for all."""
+        return self.gain.p_value <= self.level
+
+    @property
+    def recommended(self) -> str:
+        """The policy that suits what the log shows; one that takes ``model=FILE`` starts from the file of `save`."""
+        if not self.pays:
+            return "thompson"
+        return "mixture-ts" if np.median(self.shown.sum(axis=1)) >= _OFTEN else "icf-ucb"
+
+    @property
+    def details(self) -> str:
+        """Assumptions and method."""
+        return (
+            "Assumes: which item a user saw did not depend on what this user would click, and users of the log stand "
+            "for later ones. Half of the outcomes found classes of users and the best item of each; the other half "
+            f"compared these with every single item for all, p = {self.gain.p_value:.2g}. Nothing is claimed about any "
+            "one user."
+        )
+
+    def _sentence(self) -> str:
+        best, gain = self.items[self.gain.item], self.gain
+        if self.clicked.sum() < _NOT_ENOUGH:
+            return f"Not enough data yet: {self.clicked.sum():,.0f} clicks, at least {_NOT_ENOUGH} are needed."
+        if not self.pays:
+            most = percent((max(gain.gain, 0.0) + _WIDTH * gain.error) / gain.rate, 2) if gain.rate > 0.0 else "?"
+            return (
+                f"No sign that the best item depends on the user: show '{best}' to all (personal: {most} more at most)."
+            )
+        low, high = ((gain.gain + sign * _WIDTH * gain.error) / gain.rate for sign in (-1.0, 1.0))
+        more = effect_text(1.0 + gain.gain / gain.rate, 1.0 + low, 1.0 + high)
+        return f"The best item depends on the user: personal choice earns {more} clicks compared with '{best}' for all."
+
+    def _tables(self) -> dict[str, Any]:
+        looks, clicks = self.shown.sum(axis=0), self.clicked.sum(axis=0)
+        rates = self.classes.means
+        order = np.argsort(-self.classes.members)
+        best = {
+            f"class {index + 1} ({self.classes.members[each] / len(self.users):.0%})": rates[each]
+            for index, each in enumerate(order)
+        }
+        rows = {"item": self.items, "shown": looks, "clicked": clicks, "rate": clicks / np.maximum(looks, 1.0)}
+        table = pl.DataFrame(rows | best).cast({"shown": pl.Int64, "clicked": pl.Int64})
+        return {"items": table.sort("rate", descending=True)}
+
+    def save(self, path: str | Path) -> None:
+        """Write classes and vectors as JSON, for policies that take ``model=FILE``."""
+        write_model(path, self.items, self.classes, self.vectors)
+
+
+def personal(
+    frame: Any,
+    *,
+    user: str,
+    item: str,
+    clicked: str,
+    shown: str | None = None,
+    rank: int = 3,
+    level: float = 0.05,
+    seed: int = 0,
+) -> Personal:
+    """Tell whether the best item depends on the user, and fit what policies start from.
+
+    In a table of rank 1 it does not: every user has the same best item, and there is nothing to personalise.
+
+    Args:
+        frame: any dataframe, with a row per user and item, or a row per display.
+        user: column of the user.
+        item: column of the item.
+        clicked: column of clicks.
+        shown: column of displays; None: each row is one.
+        rank: how many numbers the vectors of items have.
+        level: probability of saying that it depends where it does not.
+        seed: of the halves that the test draws, and of the fits.
+
+    >>> import rankone
+    >>> shown, clicked = rankone.as_problem("latent:60x3:figure=2").sample(20_000)
+    >>> cells = [(i, j, int(shown[i, j]), int(clicked[i, j])) for i in range(60) for j in range(3)]
+    >>> frame = pl.DataFrame(cells, schema=["user", "item", "shown", "clicked"], orient="row")
+    >>> found = personal(frame, user="user", item="item", shown="shown", clicked="clicked")
+    >>> found.pays, found.recommended, len(found.classes.members)
+    (True, 'mixture-ts', 4)
+    """
+    number_in("level", level, "(0, 1)", example=0.05), whole_number("rank", rank)
+    table = known_frame(frame)
+    columns = [column for column in (user, item, clicked, shown) if column is not None]
+    missing = [column for column in columns if column not in table.collect_schema().names()]
+    if missing:
+        raise InputError(f"a column '{missing[0]}'", ", ".join(table.collect_schema().names()), "name the columns")
+    looks = nw.lit(1) if shown is None else nw.col(shown)
+    counted = table.select(
+        nw.col(user).cast(nw.String).alias("user"),
+        nw.col(item).cast(nw.String).alias("item"),
+        looks.cast(nw.Float64).alias("shown"),
+        nw.col(clicked).cast(nw.Float64).alias("clicked"),
+    )
+    rows = to_polars(counted.group_by("user", "item").agg(nw.col("shown").sum(), nw.col("clicked").sum()))
+    if rows.null_count().sum_horizontal().sum() or rows.is_empty():
+        raise InputError(
+            "a user, an item and numbers in every row", "gaps" if rows.height else "no row", "fill them in"
+        )
+    wrong = rows.filter((pl.col("clicked") > pl.col("shown")) | (pl.col("clicked") < 0))
+    if wrong.height:
+        first = wrong.row(0, named=True)
+        got = f"{first['clicked']:g} of {first['shown']:g} for user {first['user']}"
+        raise InputError("at most as many clicks as displays", got, "say which column counts displays")
+    users, items = (rows[side].unique().sort().to_list() for side in ("user", "item"))
+    at = tuple(
+        rows[side].replace_strict(names, range(len(names)), return_dtype=pl.Int64).to_numpy()
+        for side, names in (("user", users), ("item", items))
+    )
+    seen, clicks = np.zeros((2, len(users), len(items)))
+    seen[at], clicks[at] = rows["shown"].to_numpy(), rows["clicked"].to_numpy()
+    classes, vectors = fit_classes(seen, clicks, seed), fit_vectors(seen, clicks, rank, seed)
+    return Personal(items, users, seen, clicks, personal_gain(seen, clicks, seed), classes, vectors, level)

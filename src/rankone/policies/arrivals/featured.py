@@ -1,0 +1,137 @@
+"""What policies share that know users by their number and items by features: sums over the outcomes of each user.
+
+The context of a decision is the user, then a row for each feature: ``context[1 + f * n_items + item]``. Features of
+open decisions are kept in slots, and the tag of a decision is its slot; a state without a free slot grows.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from rankone.compiling.compiled import inlined, noalloc
+from rankone.errors import InputError
+from rankone.kernels.policy import grown, relearn, room, set_context, withdraw
+from rankone.numerics.arrays import Floats, Ints
+from rankone.policies.combination_policy import CombinationPolicy
+from rankone.policies.engines.combinations import number_of
+
+_MOST = 10**8  # numbers kept of all users
+_SLOTS = 512
+FT_FREE, FT_ASKED, FT_SEEN, FT_NEXT, FT_WHOSE = range(5)  # fields of `counters`
+
+
+@dataclass(frozen=True)
+class FeaturedPolicy(CombinationPolicy):
+    """Base of policies that know users by their number and items by their features.
+
+    Args:
+        users: how many users there are at most; a study fills it in.
+        features: how many features an item has; a study fills it in.
+        unit: what an outcome of 1 stands for; None: a click. A study fills it in.
+    """
+
+    uses_context = True
+    clicks_only = False
+    users: Annotated[int | None, "[1, inf)"] = None
+    features: Annotated[int | None, "[1, inf)"] = None
+    unit: Annotated[float | None, "(0, inf)"] = None
+
+    def tables(self, sizes: Ints, forbidden: Ints) -> dict[str, Any]:
+        """Return the fields that every state has."""
+        if self.users is None or self.features is None:
+            do = "play a problem that has both, such as clustered-linear:500x10"
+            raise InputError(f"users, and items with features, for {self.name}", "none", do)
+        n, d, items = self.users, self.features, math.prod(sizes.tolist())
+        if n * d * d > _MOST:
+            got = f"{n:,} users with {d:,} x {d:,}"
+            raise InputError(f"at most {_MOST:,} sums of users for {self.name}", got, "take users or features away")
+        return {
+            "grams": np.zeros((n, d, d)),
+            "moments": np.zeros((n, d)),
+            "seen": np.zeros((n, 2)),
+            "kept": np.zeros((_SLOTS, 1 + d)),
+            "free": np.arange(_SLOTS)[::-1].copy(),
+            "counters": np.array([_SLOTS, 0, 0, 0, 0]),
+            "sizes": sizes,
+            "forbidden": forbidden,
+            "unit": np.array([self.unit or 1.0]),
+            "recalled": np.zeros((items, d)),
+            "scores": np.zeros(items),
+        }
+
+
+@inlined
+def user_of(state: Any, context: Any) -> int:
+    """Return the user whom a context names."""
+    return min(max(int(context[0]), 0), len(state.moments) - 1) if len(context) else 0
+
+
+@noalloc
+def keep_features(state: Any, user: int, context: Any, shown: Any) -> int:
+    """Keep what was known of the decision until its outcome comes; return the tag."""
+    counters, item, items = state.counters, number_of(state.sizes, shown), len(state.scores)
+    counters[FT_ASKED] += 1
+    counters[FT_FREE] -= 1
+    slot = state.free[counters[FT_FREE]]
+    state.kept[slot, 0] = user
+    for k in range(state.kept.shape[1] - 1):
+        state.kept[slot, 1 + k] = context[1 + k * items + item]
+    return slot
+
+
+@noalloc
+def give_back(state: Any, tag: int) -> None:
+    """Free the slot of a decision."""
+    state.free[state.counters[FT_FREE]] = tag
+    state.counters[FT_FREE] += 1
+
+
+@noalloc
+def add_outcome(state: Any, user: int, x: Floats, payoff: float) -> None:
+    """Add an outcome to the sums of its user."""
+    for k in range(len(x)):
+        state.moments[user, k] += payoff * x[k]
+        for m in range(len(x)):
+            state.grams[user, k, m] += x[k] * x[m]
+    state.seen[user, 0] += 1.0
+    state.seen[user, 1] += payoff * payoff
+    state.counters[FT_SEEN] += 1
+
+
+def _grown(state: Any, more: int) -> Any:
+    old = len(state.free)
+    added = max(more - int(state.counters[FT_FREE]), old)
+    free = np.concatenate([state.free[: state.counters[FT_FREE]], np.arange(old, old + added)])
+    counters = state.counters.copy()
+    counters[FT_FREE] = len(free)
+    kept = np.concatenate([state.kept, np.zeros((added, state.kept.shape[1]))])
+    free = np.concatenate([free, np.zeros(old + added - len(free), np.int64)])
+    return state._replace(kept=kept, free=free, counters=counters)
+
+
+def _set_context(state: Any, context: Any) -> None:
+    items, d = state.recalled.shape
+    state.counters[FT_WHOSE] = user_of(state, context)
+    for item in range(items if len(context) == 1 + items * d else 0):
+        for k in range(d):
+            state.recalled[item, k] = context[1 + k * items + item]
+
+
+def keeps_features(state_class: type, record: Any) -> None:
+    """Register what states with the fields of `FeaturedPolicy.tables` do besides deciding and learning.
+
+    `record` is the kernel (state, user, features, payoff) that learns.
+    """
+
+    def recall(state: Any, shown: Any, pulls: int, clicks: int) -> None:
+        x = state.recalled[number_of(state.sizes, shown)]
+        for index in range(pulls):
+            record(state, state.counters[FT_WHOSE], x, state.unit[0] if index < clicks else 0.0)
+
+    relearn.register(state_class)(recall)
+    set_context.register(state_class)(_set_context)
+    withdraw.register(state_class)(lambda state, shown, tag: give_back(state, tag))
+    room.register(state_class)(lambda state: state.counters[FT_FREE])
+    grown.register(state_class)(_grown)

@@ -1,0 +1,197 @@
+"""Interactive collaborative filtering: Zhao, Zhang, Wang, "Interactive Collaborative Filtering" (CIKM 2013), section 4.
+
+Vectors of items, with their covariances, come from users of a log (`rankone.personal`). A user's vector p is normal; an
+outcome with item vector q adds q q' / s2 to its precision and (outcome - centre) q / s2 to precision times mean.
+
+`icf-ts` draws every q_j, then p, and shows the item with the largest p'q_j. (The paper counts each outcome with the q
+of its own draw, we count all with the present one: then nothing but counts has to be kept.)
+`icf-ucb` shows the largest ``mean'q + alpha sqrt(q' covariance q)``, q the mean vector of the item.
+
+The paper's users begin at p = 0 (``prior=zero``, with variance s2 / 5): new users are then shown anything. With the
+mean and covariance of the log's users (``prior=learned``) they are first shown what most like.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+
+from rankone.compiling.compiled import noalloc
+from rankone.errors import InputError
+from rankone.kernels.policy import decide
+from rankone.numerics.arrays import Floats, Ints
+from rankone.policies.arrivals.lowrank_ts import draw_user, fill_user, normal_priors
+from rankone.policies.arrivals.model import read_model
+from rankone.policies.arrivals.visits import VisitPolicy, file_waiting, learns_visits, show_largest, user_in
+from rankone.policies.engines.regression import set_root, solve_down, solve_up
+
+_LAMBDA = 5.0  # noise over the variance of users' numbers, where they begin at 0
+_NEVER = -1e300
+# Fields of `settings`: the first and the third are those of `lowrank_ts`.
+ICF_NOISE, ICF_ALPHA, ICF_CENTRE, ICF_REPEATS = range(4)
+
+
+class _ICFState(NamedTuple):
+    """Counts of each user and item (`VisitPolicy.tables`), and what is known of items and users."""
+
+    pulls: Floats
+    clicks: Floats
+    waiting: Ints
+    counters: Ints
+    sizes: Ints
+    forbidden: Ints
+    means: Floats  # (M, r) of the vectors of items
+    spread: Floats  # (M, r, r) roots of their covariances
+    of_items: Floats  # (M, r) as last drawn
+    user_prior: Floats  # (1 + r, r) precision times mean, then the precision
+    settings: Floats  # (4,)
+    root: Floats  # (r, r) scratch space
+    drawn: Floats  # (r,) scratch space
+    work: Floats  # (r,) scratch space
+    scores: Floats  # (M,) scratch space
+
+
+class ICFTSState(_ICFState):
+    """What `icf-ts` remembers."""
+
+
+class ICFUCBState(_ICFState):
+    """What `icf-ucb` remembers."""
+
+
+@dataclass(frozen=True)
+class ICF(VisitPolicy):
+    """Base of both.
+
+    Args:
+        users: how many users there are at most; a study fills it in.
+        model: the file of `rankone.personal` with the vectors of items.
+        prior: what is known of a new user: ``learned`` from the users of the log, or ``zero``, as published.
+        repeat: whether an item may be shown to a user again.
+    """
+
+    model: str | None = None
+    prior: Annotated[Literal["learned", "zero"], ("learned", "zero")] = "learned"
+    repeat: bool = True
+
+    def begin(self, kind: Any, sizes: Ints, forbidden: Ints, alpha: float) -> Any:
+        """Return the state before the first decision."""
+        tables = self.tables(sizes, forbidden)
+        items = tables["pulls"].shape[1]
+        known = read_model(self.model, "vectors", items, self.name)
+        if known is None:
+            do = f"write '{self.name}:model=FILE', with a file of rankone.personal"
+            raise InputError(f"vectors of items for {self.name}", "none", do)
+        r, prior = len(known.user_mean), normal_priors(known)[0]
+        if self.prior == "zero":
+            prior = np.concatenate([np.zeros((1, r)), np.eye(r) * _LAMBDA / known.noise[0]])
+        return kind(
+            **tables,
+            means=known.item_mean,
+            spread=np.linalg.cholesky(known.item_cov),
+            of_items=known.item_mean.copy(),
+            user_prior=prior,
+            settings=np.array([known.noise[0], alpha, known.centre[0], float(self.repeat)]),
+            root=np.zeros((r, r)),
+            drawn=np.zeros(r),
+            work=np.zeros(r),
+            scores=np.zeros(items),
+        )
+
+
+@dataclass(frozen=True)
+class ICFTS(ICF):
+    """Interactive collaborative filtering by Thompson sampling.
+
+    >>> ICFTS(prior="zero").label
+    'icf-ts:prior=zero'
+    """
+
+    name = "icf-ts"
+    use_when = "a reference: new users, and vectors of items from a log"
+
+    def _begin(self, sizes: Ints, forbidden: Ints) -> ICFTSState:
+        return self.begin(ICFTSState, sizes, forbidden, 0.0)
+
+
+@dataclass(frozen=True)
+class ICFUCB(ICF):
+    """Interactive collaborative filtering by confidence bounds.
+
+    >>> ICFUCB(alpha=1.0).label
+    'icf-ucb:alpha=1'
+    """
+
+    name = "icf-ucb"
+    use_when = "new users who come a few times, and vectors of items from a log"
+    alpha: Annotated[float, "[0, inf)"] = 0.5
+
+    def _begin(self, sizes: Ints, forbidden: Ints) -> ICFUCBState:
+        return self.begin(ICFUCBState, sizes, forbidden, self.alpha)
+
+
+@noalloc
+def _draw_items(state: Any, rng: Any) -> None:
+    """Draw the vectors of all items."""
+    r = len(state.drawn)
+    for item in range(len(state.means)):
+        for k in range(r):
+            state.of_items[item, k] = state.means[item, k]
+        for m in range(r):
+            z = rng.standard_normal()
+            for k in range(m, r):
+                state.of_items[item, k] += state.spread[item, k, m] * z
+
+
+@noalloc
+def _show(state: Any, user: int, rng: Any, shown: Any) -> None:
+    """Show the item with the largest score, where need be one that the user has not seen."""
+    for item in range(len(state.scores)):
+        if state.settings[ICF_REPEATS] == 0.0 and state.pulls[user, item] > 0.0:
+            state.scores[item] = _NEVER
+    show_largest(state, state.scores, rng, shown)
+
+
+@noalloc
+def _score(state: Any, vector: Floats) -> None:
+    for item in range(len(state.scores)):
+        state.scores[item] = 0.0
+        for k in range(len(vector)):
+            state.scores[item] += vector[k] * state.of_items[item, k]
+
+
+@decide.register(ICFTSState)
+def _decide_ts(state: ICFTSState, context: Any, rng: Any, shown: Any) -> int:
+    file_waiting(state)
+    user = user_in(state, context)
+    _draw_items(state, rng)
+    draw_user(state, user, rng)
+    _score(state, state.drawn)
+    _show(state, user, rng, shown)
+    return user
+
+
+@decide.register(ICFUCBState)
+def _decide_ucb(state: ICFUCBState, context: Any, rng: Any, shown: Any) -> int:
+    file_waiting(state)
+    user = user_in(state, context)
+    fill_user(state, user)
+    set_root(state.root)
+    solve_down(state.root, state.drawn)
+    solve_up(state.root, state.drawn)
+    _score(state, state.drawn)
+    for item in range(len(state.scores)):
+        square = 0.0
+        for k in range(len(state.work)):
+            state.work[k] = state.of_items[item, k]
+        solve_down(state.root, state.work)
+        for k in range(len(state.work)):
+            square += state.work[k] * state.work[k]
+        state.scores[item] += state.settings[ICF_ALPHA] * math.sqrt(square)
+    _show(state, user, rng, shown)
+    return user
+
+
+learns_visits(ICFTSState)
+learns_visits(ICFUCBState)

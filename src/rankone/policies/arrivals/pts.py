@@ -1,0 +1,207 @@
+"""Particle Thompson sampling for matrix factorisation: Kawale, Bui, Kveton, Tran-Thanh, Chawla, "Efficient Thompson
+Sampling for Online Matrix-Factorization Recommendation" (NeurIPS 2015), Algorithm 1 (PTS, variances known).
+
+User i gives item j U_i'V_j plus normal noise; U_i and V_j are normal around 0. A particle is a V with a U, all with
+the same weight. For user i pick a particle, draw u given its V and what i has clicked, show the item with the largest
+u'V_j. When the outcome comes, each particle is weighted by its density given all before, N(V_j'm, s2 + V_j'L^-1 V_j)
+with m and L of the user *before* this outcome; particles are resampled; then each redraws U_i and V_j.
+
+With one particle it is `lowrank-ts` without sweeps. The paper takes 30 particles.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from rankone.compiling.compiled import inlined, noalloc
+from rankone.kernels.policy import decide
+from rankone.numerics.arrays import Floats, Ints
+from rankone.policies.arrivals.lowrank_ts import (
+    LR_NOISE,
+    LowRankState,
+    LowRankTS,
+    draw_user,
+    fill_user,
+    follow,
+    show_best_of,
+    sweep,
+)
+from rankone.policies.arrivals.visits import (
+    V_WAITING,
+    VisitPolicy,
+    file_visit,
+    file_waiting,
+    learns_visits,
+    sweeps_due,
+    user_in,
+)
+from rankone.policies.engines.regression import set_root, solve_down
+
+_STACKED = ("of_users", "of_items", "squares", "sums")
+
+
+class ParticlesState(NamedTuple):
+    """As `LowRankState`, with the vectors of each particle, and what the particles weigh."""
+
+    pulls: Floats
+    clicks: Floats
+    waiting: Ints
+    counters: Ints
+    sizes: Ints
+    forbidden: Ints
+    of_users: Floats  # (D, N, r)
+    of_items: Floats  # (D, M, r)
+    squares: Floats  # (D, M, r, r)
+    sums: Floats  # (D, M, r)
+    user_prior: Floats
+    item_prior: Floats
+    settings: Floats
+    root: Floats
+    drawn: Floats
+    scores: Floats
+    weights: Floats  # (D,)
+    copies: Ints  # (D,) scratch space
+    work: Floats  # (r,) scratch space
+
+
+@dataclass(frozen=True)
+class PTS(VisitPolicy):
+    """Thompson sampling with particles of a matrix factorisation.
+
+    Args:
+        users: how many users there are at most; a study fills it in.
+        particles: how many particles there are.
+        rank: how many numbers a vector has.
+        noise: variance of an outcome.
+        scale: prior variance of the numbers of a vector.
+
+    >>> PTS(particles=10).label
+    'pts:particles=10'
+    """
+
+    name = "pts"
+    use_when = "a reference: low rank by particles, with the variances known"
+    particles: Annotated[int, "[1, 10000]"] = 30
+    rank: Annotated[int, "[1, 100]"] = 3
+    noise: Annotated[float, "(0, inf)"] = 0.25
+    scale: Annotated[float, "(0, inf)"] = 0.5
+
+    def _begin(self, sizes: Ints, forbidden: Ints) -> ParticlesState:
+        of_one = LowRankTS(users=self.n_users(), rank=self.rank, noise=self.noise, scale=self.scale, sweep=0)
+        one = of_one.start(*sizes.tolist(), forbidden=forbidden)._asdict()
+        stacked = {
+            field: np.repeat(array[None], self.particles, axis=0) if field in _STACKED else array
+            for field, array in one.items()
+        }
+        weights, copies = np.zeros(self.particles), np.zeros(self.particles, np.int64)
+        return ParticlesState(**stacked, weights=weights, copies=copies, work=np.zeros(self.rank))
+
+
+@inlined
+def particle(state: Any, number: int) -> Any:
+    """Return one of the particles."""
+    return LowRankState(
+        state.pulls,
+        state.clicks,
+        state.waiting,
+        state.counters,
+        state.sizes,
+        state.forbidden,
+        state.of_users[number],
+        state.of_items[number],
+        state.squares[number],
+        state.sums[number],
+        state.user_prior,
+        state.item_prior,
+        state.settings,
+        state.root,
+        state.drawn,
+        state.scores,
+    )
+
+
+@noalloc
+def log_density(one: Any, work: Floats, user: int, item: int, clicked: int) -> float:
+    """Return the logarithm of a particle's density of an outcome, given all before, but for a constant."""
+    fill_user(one, user)
+    set_root(one.root)
+    solve_down(one.root, one.drawn)
+    for k in range(len(work)):
+        work[k] = one.of_items[item, k]
+    solve_down(one.root, work)
+    mean, variance = 0.0, one.settings[LR_NOISE]
+    for k in range(len(work)):
+        mean += work[k] * one.drawn[k]
+        variance += work[k] * work[k]
+    return -0.5 * (math.log(variance) + (clicked - mean) ** 2 / variance)
+
+
+@noalloc
+def _copy(state: Any, into: int, of: int) -> None:
+    for user in range(state.of_users.shape[1]):
+        for k in range(state.of_users.shape[2]):
+            state.of_users[into, user, k] = state.of_users[of, user, k]
+    for item in range(state.of_items.shape[1]):
+        for k in range(state.of_items.shape[2]):
+            state.of_items[into, item, k] = state.of_items[of, item, k]
+            state.sums[into, item, k] = state.sums[of, item, k]
+            for m in range(state.of_items.shape[2]):
+                state.squares[into, item, k, m] = state.squares[of, item, k, m]
+
+
+@noalloc
+def _resample(state: Any, rng: Any) -> None:
+    """Keep particles by their weights, with one random number (systematic resampling); `weights` are logarithms."""
+    weights, copies, count = state.weights, state.copies, len(state.weights)
+    largest, total = -math.inf, 0.0
+    for each in range(count):
+        largest = max(largest, weights[each])
+    for each in range(count):
+        weights[each] = math.exp(weights[each] - largest)
+        total += weights[each]
+    upto, before, place = 0.0, 0, rng.random()
+    for each in range(count):
+        upto += count * weights[each] / total
+        after = min(count, max(before, math.floor(upto - place) + 1))
+        copies[each] = (count if each == count - 1 else after) - before
+        before = after
+    giver = 0
+    for each in range(count):
+        if copies[each] == 0:
+            while copies[giver] <= 1:
+                giver += 1
+            _copy(state, each, giver)
+            copies[giver] -= 1
+
+
+@decide.register(ParticlesState)
+def _decide(state: ParticlesState, context: Any, rng: Any, shown: Any) -> int:
+    count, chosen = len(state.weights), 0
+    due = sweeps_due(state)
+    if due > 0:
+        file_waiting(state)
+    for _ in range(due):
+        for each in range(count):
+            sweep(particle(state, each), rng)
+    for index in range(state.counters[V_WAITING]):
+        user, item, clicked = state.waiting[index, 0], state.waiting[index, 1], state.waiting[index, 2]
+        if count > 1:
+            for each in range(count):
+                state.weights[each] = log_density(particle(state, each), state.work, user, item, clicked)
+            _resample(state, rng)
+        file_visit(state, user, item, clicked)
+        for each in range(count):
+            follow(particle(state, each), user, item, clicked, rng)
+    state.counters[V_WAITING] = 0
+    user = user_in(state, context)
+    if count > 1:
+        chosen = int(rng.random() * count)
+    one = particle(state, chosen)
+    draw_user(one, user, rng)
+    show_best_of(one, rng, shown)
+    return user
+
+
+learns_visits(ParticlesState)

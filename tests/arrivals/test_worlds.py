@@ -1,0 +1,67 @@
+"""Worlds of arriving users: who comes, what they click, and files."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankone
+from rankone.compiling.compiled import compiled
+from rankone.errors import InputError
+from rankone.numerics.seeds import generator
+from rankone.problems.arrivals import Arrivals, ClusteredLinear, latent, laws, mixed
+from rankone.testing import ProblemSuite
+
+RATES = [[0.5, 0.2, 0.9], [0.1, 0.4, 0.3], [0.7, 0.6, 0.1]]
+
+
+class TestWorlds(ProblemSuite):
+    @pytest.fixture(autouse=True, params=["users", "shares", "cold", "linear"])
+    def _each(self, request):
+        self.problem = {
+            "users": Arrivals(RATES),
+            "shares": Arrivals(RATES, [0.5, 3.0, 1.0]),
+            "cold": Arrivals(RATES * 5, visits=7, name="come and go"),
+            "linear": ClusteredLinear([[1.0, 0.0], [0.0, 1.0]], [0, 1, 1], 4),
+        }[request.param]
+
+
+def _arrive(upto, visits, window, rng, counts):
+    for step in range(60_000):
+        counts[laws.arriving(upto, visits, window, step, rng)] += 1
+
+
+@pytest.mark.parametrize("law", laws.LAWS)
+def test_users_come_as_often_as_their_shares_say(law):
+    users, counts = 40, np.zeros(40)
+    shares = laws.shares_of(law, users, 1)
+    compiled(_arrive, laws.__name__)(np.cumsum(shares), 30 if law == "cold" else 0, 4, generator(1), counts)
+    errors = np.sqrt(60_000 * shares * (1.0 - shares))
+    assert (np.abs(counts - 60_000 * shares) < 4.5 * errors).all()
+
+
+def test_printed_tables():
+    assert latent(50, 3, figure=2).rates[:4].T.tolist()[0] == [0.527, 0.209, 0.713, 0.762]
+    assert (latent(8, 3, figure=3).rates.argmax(axis=1) == 2).all()  # one item is best for all
+    with pytest.raises(InputError, match="figure=2, 3 or 5 with 3 items"):
+        rankone.as_problem("latent:50x4:figure=2")
+
+
+def test_of_rank_one_the_best_item_is_the_same_for_all():
+    problem = mixed(30, 8, classes=1)
+    assert np.linalg.matrix_rank(problem.rates) == 1
+    assert len(set(problem.rates.argmax(axis=1))) == 1
+    assert problem.facts()["lost by one item for all"] == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_table_in_a_file(tmp_path, suffix):
+    frame = pl.DataFrame({"user": ["a", "b"], "x": [-10.0, 5.0], "y": [10.0, 0.0]})
+    path = tmp_path / f"ratings{suffix}"
+    (frame.write_csv if suffix == ".csv" else frame.write_parquet)(path)
+    problem = rankone.as_problem(f"table:{path}:low=-10,high=10")
+    assert problem.rates.tolist() == [[0.0, 1.0], [0.75, 0.5]]
+    assert rankone.as_problem(problem.name).digest == problem.digest
+    with pytest.raises(InputError, match="low and high with all values"):
+        rankone.as_problem(f"table:{path}")
+    with pytest.raises(InputError, match="no such file"):
+        rankone.as_problem("table:nofile.csv")
