@@ -25,6 +25,7 @@ import benchmarks
 HERE = Path(__file__).parent
 WHEN_NAMED = {
     "alarms",
+    "context",
     "coverage",
     "evaluation",
     "factors",

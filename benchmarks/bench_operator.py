@@ -131,7 +131,7 @@ def resting(folder: Path, count: int, size: int, segments: int) -> tuple[float, 
     with Database(db, durability="off") as database:
         experiment = Experiment("0", size, size, "uts", db=database, seed=1)
         said = [{"visitor": f"kind {number}"} for number in range(segments)] or [None]
-        decisions = [made for one in experiment.do([Ask(1, segment=each) for each in said]) for made in one]
+        decisions = [made for one in experiment.do([Ask(1, context=each) for each in said]) for made in one]
         experiment.tell_many([(decision, True) for decision in decisions])
         copy_experiment(database, count - 1)
     server = ServerProcess(db, log_folder=folder)

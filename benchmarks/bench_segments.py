@@ -124,7 +124,7 @@ def _turn(experiment: Experiment, say: bool) -> tuple[float, float]:
     asking, begin = 0.0, time.process_time()
     for visit in range(ASKS):
         asked = time.process_time()
-        decision = experiment.ask(segment=SEGMENTS[visit % len(SEGMENTS)]) if say else experiment.ask()
+        decision = experiment.ask(context=SEGMENTS[visit % len(SEGMENTS)]) if say else experiment.ask()
         asking += time.process_time() - asked
         experiment.tell(decision, visit % 7 == 0)
     return asking, time.process_time() - begin

@@ -37,11 +37,11 @@ CHECKS = [
 ]
 DEVICE = "device"  # what is said of visitors
 GOALS = {"click": {}, "order": {"kind": "amount", "cap": 100}, "refund": {"better": "less", "worse_by": 0.1}}
-PAGE = HOMEPAGE | {"watch": {"segments": {DEVICE: None}}, "goals": GOALS}
+PAGE = HOMEPAGE | {"context": {DEVICE: None}, "goals": GOALS}
 APART = PAGE | {
     "name": "apart",
-    "policy": None,
-    "watch": {**PAGE["watch"], "per_segment": True, "change": "restart"},
+    "policy": "segmented-uts",
+    "watch": {"change": "restart"},
 }  # and may begin anew
 GOALS_OF_PLANS = ("earn", "both", "decide")
 SLOW = ("export",)  # starts a process each time
@@ -98,13 +98,13 @@ def _kind(response):
 
 def _name_segments(body):
     """Let visitors be of segments whose attribute is known: few cases would hit upon it by chance."""
-    said = body.get("segment") if isinstance(body, dict) else None
+    said = body.get("context") if isinstance(body, dict) else None
     if isinstance(said, dict) and said:
-        body["segment"] = {DEVICE: next(iter(said.values()))}
+        body["context"] = {DEVICE: next(iter(said.values()))}
     elif isinstance(body, dict) and said is None and "count" in body:
-        body["segment"] = {DEVICE: f"device {body['count']}"[:64]}
+        body["context"] = {DEVICE: f"device {body['count']}"[:64]}
     elif isinstance(body, dict) and said is None and "visitor" in body:
-        body["segment"] = f"{DEVICE}=device {len(str(body['visitor']))}"
+        body["context"] = f"{DEVICE}=device {len(str(body['visitor']))}"
 
 
 def _name_goals(body):
@@ -114,7 +114,7 @@ def _name_goals(body):
 
 
 def _decisions(api):
-    said = {"segment": {DEVICE: "phone"}}
+    said = {"context": {DEVICE: "phone"}}
     assert api.on(APART["name"], "POST", "/ask", said).status == 200
     return api.on(HOMEPAGE["name"], "POST", "/ask", {"count": 50} | said).json()["decisions"]
 

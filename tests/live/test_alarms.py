@@ -184,7 +184,7 @@ def test_segments_know_nothing_from_before_a_restart_however_the_journal_is_read
         for part, table in enumerate((BEFORE, AFTER)):
             rng = generator(part, "visitors")
             for _ in range(24):
-                asked = experiment.ask(50, segment={"device": "phone"})
+                asked = experiment.ask(50, context={"device": "phone"})
                 experiment.tell_many([(one, bool(rng.random() < table[row_of(one), col_of(one)])) for one in asked])
         expected = saved(experiment)
         assert [alarm.did for alarm in experiment.report().alarms] == ["restart"]

@@ -60,9 +60,9 @@ def test_probabilities_that_are_none_are_noted_and_no_statement_rests_on_them(sq
 
 def test_what_was_ignored_is_no_fault_and_both_may_be_of_one_decision(sqlite_db, told_nonsense):
     """Each batch of three has one decision without probabilities; the device of all of them is not declared."""
-    with start(sqlite_db, "uts", explore=0.5, watch={"segments": {"device": ["phone"]}}) as experiment:
+    with start(sqlite_db, "uts", explore=0.5, context={"device": ["phone"]}) as experiment:
         for _ in range(5):
-            experiment.ask(3, segment={"device": "fridge"})
+            experiment.ask(3, context={"device": "fridge"})
         report, before = experiment.report(), saved(experiment)
         assert report.faults == 5
         assert report.segments.ignored == {"device": 15}
@@ -74,8 +74,8 @@ def test_what_was_ignored_is_no_fault_and_both_may_be_of_one_decision(sqlite_db,
 
 
 def test_a_segment_that_is_not_declared_is_no_fault():
-    with live(policy="uts", watch={"segments": {"device": ["phone"]}}) as experiment:
-        experiment.ask(5, segment={"device": "fridge"})
+    with live(policy="uts", context={"device": ["phone"]}) as experiment:
+        experiment.ask(5, context={"device": "fridge"})
         assert experiment.report().faults == 0
 
 
@@ -170,7 +170,7 @@ def test_a_fault_leaves_nothing_proven_of_segments():
     rng = np.random.default_rng(1)
     with live(["A", "B"], ["x"]) as experiment:
         for _ in range(10):
-            asked = experiment.ask(30, segment={"device": "phone"})
+            asked = experiment.ask(30, context={"device": "phone"})
             experiment.tell_many([(one, bool(rng.random() < (0.9, 0.1)[row_of(one)])) for one in asked])
         before = experiment.report().segments
         experiment.look(lambda fold: setattr(fold.evidence, "noted", "ZeroDivisionError: division by zero"))

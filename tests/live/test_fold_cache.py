@@ -24,7 +24,7 @@ def use(experiments, rounds, seed=1):
     rng, shown = generator(seed, "use"), []
     for _ in range(rounds):
         experiment = experiments[int(rng.random() * len(experiments))]
-        decision = experiment.ask(segment={"device": "phone"} if rng.random() < 0.5 else None)
+        decision = experiment.ask(context={"device": "phone"} if rng.random() < 0.5 else None)
         shown.append((experiment.name, row_of(decision), col_of(decision)))
         if rng.random() < 0.8:
             experiment.tell(decision, bool(rng.random() < 0.4))

@@ -101,7 +101,7 @@ def test_a_child_forked_while_threads_write_can_use_the_file(db):
         db, "uniform", watch={"change": "restart"}, goals=ORDERS
     ) as experiment:  # the crowd clicks on all rows alike: an alarm rings
         for _ in range(12):
-            experiment.tell_many([(one, row_of(one) == 0) for one in experiment.ask(100, segment={"device": "first"})])
+            experiment.tell_many([(one, row_of(one) == 0) for one in experiment.ask(100, context={"device": "first"})])
         assert experiment.report().alarms == ()
     codes, ends = run(fork_under_load, str(db), TRIES)
     assert codes == [0] * TRIES

@@ -215,7 +215,7 @@ def busy(experiment: rankone.Experiment, clock: Clock, count: int = 300, seed: i
 def test_a_journal_read_again_gives_the_same_bits(tmp_path: Path) -> None:
     """In one go, from any stretch, from a snapshot in the middle, and after an archive."""
     watch = Clock()
-    with shop(tmp_path / "shop.db", watch, watch={"segments": {"device": None}}) as experiment:
+    with shop(tmp_path / "shop.db", watch, context={"device": None}) as experiment:
         busy(experiment, watch, 150)
         middle, half = snapshot.save(fold_of(experiment)), fold_of(experiment).seq
         experiment.add_level("page", "newest")

@@ -38,7 +38,7 @@ class OnPhones:
 
     def __init__(self, experiment):
         self.tell_many, self.report, self.look = experiment.tell_many, experiment.report, experiment.look
-        self.ask = lambda count: experiment.ask(count, segment={"device": "phone"})
+        self.ask = lambda count: experiment.ask(count, context={"device": "phone"})
 
 
 def test_where_clicks_of_a_level_are_late_nothing_is_compared_and_late_ones_tell_who_leads():

@@ -284,11 +284,11 @@ def test_what_looks_best_in_a_segment_may_be_shown():
         rng = np.random.default_rng(1)
         for _ in range(20):
             for device in ("phone", "desk"):
-                asked = experiment.ask(20, segment={"device": device})
+                asked = experiment.ask(20, context={"device": device})
                 experiment.tell_many(
                     [(one, rng.random() < (0.9, 0.5)[row_of(one)] * {"v": 0.5, "w": 0.9}[one["col"]]) for one in asked]
                 )
-        experiment.tell(experiment.ask(segment={"device": "watch"}), True)
+        experiment.tell(experiment.ask(context={"device": "watch"}), True)
         report = experiment.report()
     named = {segment.name: segment.best for segment in report.segments.segments}
     assert report.leads

@@ -110,7 +110,7 @@ def report(tmp_path_factory):
     with Experiment("home", ["A", "B"], ["1", "2"], aim="decide", seed=1, db=None) as experiment:
         for turn in range(480):
             device, best = (("phone", "A"), ("desk", "B"))[turn % 2]
-            asked = experiment.ask(10, segment={"device": device})
+            asked = experiment.ask(10, context={"device": device})
             rates = [(0.8 if made["row"] == best else 0.3) * (0.9 if col_of(made) == 0 else 0.6) for made in asked]
             clicks = [bool(rng.random() < rate) for rate in rates]
             experiment.tell_many(list(zip(asked, clicks, strict=True)))
@@ -175,13 +175,13 @@ def test_a_level_marked_as_proven_has_its_condition_and_its_doubt(report):
 
 def test_words_for_what_is_open_the_same_or_not_known():
     with Experiment("home", ["A", "B"], ["1", "2"], aim="decide", seed=1, db=None) as experiment:
-        experiment.tell(experiment.ask(segment={"device": "phone"}), True)
+        experiment.tell(experiment.ask(context={"device": "phone"}), True)
         said = experiment.report().segments_sentence
         assert said == "No sign so far that the best combination depends on the segment."
     with Experiment("home", ["A", "B"], ["1", "2"], "uniform", explore=0, seed=1, db=None) as experiment:
         rng = np.random.default_rng(1)
         for turn in range(30):
-            asked = experiment.ask(200, segment={"device": "phone" if turn % 2 else "desk"})
+            asked = experiment.ask(200, context={"device": "phone" if turn % 2 else "desk"})
             clicks = [bool(rng.random() < 0.9 * 0.3 ** (row_of(made) + col_of(made))) for made in asked]
             experiment.tell_many(list(zip(asked, clicks, strict=True)))
         found = experiment.report()
@@ -189,10 +189,10 @@ def test_words_for_what_is_open_the_same_or_not_known():
         assert found.segments_sentence.startswith("The same combination is best in all 2 segments.")
     with Experiment("home", ["A", "B"], ["1", "2"], "ucb1", explore=0, seed=1, db=None) as experiment:
         for number in range(80):
-            experiment.tell(experiment.ask(segment={"device": "phone"}), number % 3 == 0)
+            experiment.tell(experiment.ask(context={"device": "phone"}), number % 3 == 0)
         assert "Cannot compare segments: traffic was not randomised." in experiment.report().segments_sentence
     with Experiment("home", 100, 100, seed=1, db=None) as experiment:
         experiment.do([])
         for number in range(3):
-            experiment.tell(experiment.ask(segment={"visitor": number}), True)
+            experiment.tell(experiment.ask(context={"visitor": number}), True)
         assert "2 visitors in other segments are counted together" in str(experiment.report())

@@ -21,7 +21,7 @@ def visit(experiment, visits, seed=0, said=(PHONE, DESK, None)):
     """Let visitors of several segments come; some decisions stay open."""
     rng = np.random.default_rng(seed)
     for number in range(visits):
-        decision = experiment.ask(segment=said[number % len(said)])
+        decision = experiment.ask(context=said[number % len(said)])
         if rng.random() < 0.9:
             experiment.tell(decision, bool(rng.random() < 0.3))
 
@@ -47,12 +47,12 @@ def test_segments_are_counted_apart_and_add_up_to_the_whole(sqlite_db):
 def test_exports_have_a_column_for_each_attribute(sqlite_db):
     with start(sqlite_db, "uts") as experiment:
         experiment.ask()
-        assert "segment_device" not in decisions_table(experiment.database, "homepage").columns
-        experiment.ask(2, segment=PHONE)
-        experiment.ask(segment={"device": "=1+1", "country": True})
+        assert "context_device" not in decisions_table(experiment.database, "homepage").columns
+        experiment.ask(2, context=PHONE)
+        experiment.ask(context={"device": "=1+1", "country": True})
         table = decisions_table(experiment.database, "homepage")
-        assert table["segment_device"].to_list() == [None, "phone", "phone", "=1+1"]
-        assert table["segment_country"].to_list() == [None, "DE", "DE", "true"]
+        assert table["context_device"].to_list() == [None, "phone", "phone", "=1+1"]
+        assert table["context_country"].to_list() == [None, "DE", "DE", "true"]
 
 
 def test_a_restart_a_replay_and_a_snapshot_know_the_same(db, monkeypatch):
@@ -84,11 +84,11 @@ def test_who_came_before_the_first_segment_counts_the_same_after_a_restart(db, m
     with start(db, "ucb1") as experiment:
         experiment.tell_many([(made, True) for made in experiment.ask(12)])
         waiting = experiment.ask()
-        experiment.tell(experiment.ask(segment=PHONE), True)
+        experiment.tell(experiment.ask(context=PHONE), True)
         experiment.tell(waiting, False)
         before = experiment.report()
         assert before.segments.unsaid == (13, 13, 12)
-        experiment.tell_many([(made, True) for made in experiment.ask(20, segment=DESK)])
+        experiment.tell_many([(made, True) for made in experiment.ask(20, context=DESK)])
         before = experiment.report()
     with Experiment("homepage", db=db) as experiment:
         assert experiment.report() == before
@@ -105,7 +105,7 @@ def test_saying_it_changes_no_decision(sqlite_db):
     with start(sqlite_db, "uts", name="said") as said, start(sqlite_db, "uts", name="unsaid") as unsaid:
         for audience, experiment in ((Audience(), said), (Audience(), unsaid)):
             if experiment is said:
-                experiment.ask = lambda ask=experiment.ask: ask(segment=PHONE)
+                experiment.ask = lambda ask=experiment.ask: ask(context=PHONE)
             for _ in range(100):
                 audience.step(experiment)
         counts = [each.look(lambda fold: fold.asked.tolist()) for each in (said, unsaid)]
@@ -114,13 +114,13 @@ def test_saying_it_changes_no_decision(sqlite_db):
 
 def test_excluded_outcomes_and_new_levels_reach_the_segments(sqlite_db):
     with start(sqlite_db, "uts") as experiment:
-        decisions = [experiment.ask(segment=PHONE) for _ in range(20)]
+        decisions = [experiment.ask(context=PHONE) for _ in range(20)]
         for decision in decisions:
             experiment.tell(decision, True, source="robot" if decision.number % 2 else "page")
         assert experiment.exclude(source="robot") == 10
         assert experiment.look(lambda fold: fold.segments.totals(0)) == [20, 10, 10]
         experiment.add_level("row", "new")
-        waiting = experiment.ask(segment=DESK)
+        waiting = experiment.ask(context=DESK)
         experiment.tell(waiting, False)
         segments = experiment.look(lambda fold: fold.evidence.segments)
         assert segments.counts[0].shape == (3, 4, 2)
@@ -131,8 +131,8 @@ def test_excluded_outcomes_and_new_levels_reach_the_segments(sqlite_db):
 
 def test_there_is_room_for_some_segments_and_the_others_are_counted_together(sqlite_db):
     with start(sqlite_db, "uts", n_rows=60, n_cols=60, outcomes={"max_open": 1000}) as experiment:
-        experiment.do([Ask(segment={"visitor": number}) for number in range(10)])
-        experiment.tell(experiment.ask(segment={"visitor": 9}), True)
+        experiment.do([Ask(context={"visitor": number}) for number in range(10)])
+        experiment.tell(experiment.ask(context={"visitor": 9}), True)
         segments = experiment.look(lambda fold: fold.evidence.segments)
         assert len(segments.texts) == segments.most == 65_536 // 120**2 == 4
         assert segments.totals(OTHERS) == [7, 1, 1]
@@ -144,42 +144,42 @@ def test_there_is_room_for_some_segments_and_the_others_are_counted_together(sql
         assert segments.number('{"visitor":"9"}') == OTHERS
         assert segments.number(None) == UNSAID
         assert (
-            decisions_table(experiment.database, "homepage")["segment_visitor"].to_list()[-1] == "9"
+            decisions_table(experiment.database, "homepage")["context_visitor"].to_list()[-1] == "9"
         )  # nothing is lost
 
 
 @pytest.mark.parametrize(
-    ("segment", "sentence"),
+    ("context", "sentence"),
     [
-        ("phone", "a segment as a dictionary of attributes and their levels"),
-        ({}, "a segment of 1 to 8 attributes, but got 0"),
-        ({str(number): "x" for number in range(9)}, "a segment of 1 to 8 attributes, but got 9"),
-        ({"age": float("nan")}, "the level of 'age' as text or a whole number, but got nan. Say 'unknown'"),
-        ({"age": None}, "got nothing. Say 'unknown' where it is not known"),
-        ({"age": 33.5}, "got 33.5. Say which part of the range it is in"),
+        ("phone", "context as a dictionary of attributes and their levels"),
+        ({}, "context of 1 to 16 attributes, but got 0"),
+        ({str(number): "x" for number in range(17)}, "context of 1 to 16 attributes, but got 17"),
+        ({"age": float("nan")}, "the level of 'age' as text, True, False or a number, but got nan. Leave it out"),
+        ({"age": None}, "got nothing. Leave it out where it is not known"),
+        ({"age": 33.5}, "got 33.5. Declare it as a number, context={'age': (0, 100)}, or say"),
         ({"where": {"country": "DE"}}, "got several levels in one. Give each its own attribute"),
         ({"where": ["DE", "AT"]}, "got several levels in one"),
         ({"agent": "x" * 65}, "the level of 'agent' as printable text of 1 to 64 characters, but got 65 characters"),
         ({"agent": "\ud800"}, r"printable text of 1 to 64 characters, but got '\ud800'. Give"),  # itself printable
         ({"agent": ""}, "printable text of 1 to 64 characters, but got ''. Give a short name"),
-        ({"\ud800": None}, "the level of an attribute as text or a whole number, but got nothing"),
+        ({"\ud800": None}, "the level of an attribute as text, True, False or a number, but got nothing"),
         ({3: "x"}, "attributes with names, but got 3"),
         (
             {"device": "phone", "hour": 3},
-            "a segment with country, device, as this experiment has them, but got device, hour",
+            "context with country, device, as this experiment has them, but got device, hour",
         ),
         ({"device": "phone", "country": "DE", "hour": 3}, "Leave out hour"),
         ({"Device": "phone", "country": "DE"}, "Did you mean device?"),
     ],
 )
-def test_what_is_no_segment_is_refused_in_a_sentence(segment, sentence, sqlite_db):
+def test_what_is_no_context_is_refused_in_a_sentence(context, sentence, sqlite_db):
     with start(sqlite_db, "uts") as experiment:
-        experiment.ask(segment=PHONE)
-        error = error_of(experiment.ask, segment=segment)
+        experiment.ask(context=PHONE)
+        error = error_of(experiment.ask, context=context)
         assert isinstance(error, InputError)
         assert sentence in str(error)
         assert experiment.look(lambda fold: fold.decisions) == 1
-        answers = experiment.do([Ask(segment=segment), Ask(segment=DESK)])  # nothing to those who wait together with it
+        answers = experiment.do([Ask(context=context), Ask(context=DESK)])  # nothing to those who wait together with it
         assert isinstance(answers[0], InputError)
         assert len(answers[1]) == 1
 
@@ -188,15 +188,15 @@ def test_attributes_are_settled_within_one_commit_and_a_visitor_counts_more(sqli
     with start(sqlite_db, "uts") as experiment:
         first, second, third = experiment.do(
             [
-                Ask(segment={"device": "phone"}, visitor="anna"),
-                Ask(segment={"os": "x"}),
-                Ask(segment={"device": "desk"}),
+                Ask(context={"device": "phone"}, visitor="anna"),
+                Ask(context={"os": "x"}),
+                Ask(context={"device": "desk"}),
             ]
         )
         assert isinstance(second, InputError)
         assert "with device" in str(second)
         assert len(third) == 1
-        again = experiment.ask(visitor="anna", segment={"device": "desk"})  # the visitor travels, the decision stays
+        again = experiment.ask(visitor="anna", context={"device": "desk"})  # the visitor travels, the decision stays
         assert again.number == first[0].number
 
 
@@ -205,7 +205,7 @@ def serve(experiment, visits, seed=0):
     rng, waiting = np.random.default_rng(seed), []
     for number in range(visits):
         said = (PHONE, DESK, None)[number % 3]
-        waiting.append((experiment.ask(segment=said), said))
+        waiting.append((experiment.ask(context=said), said))
         if len(waiting) > 5:
             made, whose = waiting.pop(int(rng.random() * len(waiting)))
             liked = row_of(made) == (2 if whose is DESK else 0)
@@ -215,7 +215,7 @@ def serve(experiment, visits, seed=0):
 def test_a_policy_may_tell_segments_apart_and_does_so_after_a_restart_bit_for_bit(db, monkeypatch):
     monkeypatch.setattr("rankone.live.commit.transactions._SNAPSHOT_EVERY", 150)
     monkeypatch.setattr("rankone.live.commit.transactions._BYTES_PER_EVENT", 10**6)
-    with start(db, None, watch={"per_segment": True}) as experiment:
+    with start(db, "segmented-uts") as experiment:
         assert experiment.look(lambda fold: fold.settings.policy) == "segmented-uts:coin=true"
         assert experiment.look(lambda fold: fold.settings.aim) == "earn"
         serve(experiment, 700, seed=2)
@@ -227,7 +227,7 @@ def test_a_policy_may_tell_segments_apart_and_does_so_after_a_restart_bit_for_bi
         apart = experiment.look(lambda fold: fold.state.grouping[0, 1:3].tolist())
         assert apart[0] != apart[1]
         assert experiment.report().segments.segments[1].best["row"] == "row 3"
-    with Experiment("homepage", db=db, watch={"per_segment": True}) as experiment:
+    with Experiment("homepage", db=db, policy="segmented-uts") as experiment:
         assert saved(experiment) == before
         asked = experiment.look(lambda fold: [counts[1].copy() for counts in fold.segments.counts])
         experiment.add_level("row", "new")  # the policy starts afresh, on what it knows of each segment
@@ -241,8 +241,7 @@ def test_a_policy_may_tell_segments_apart_and_does_so_after_a_restart_bit_for_bi
 
 def test_a_policy_for_segments_has_no_one_winner_to_stop_on(sqlite_db):
     assert "to stop automatically, or a policy" in str(
-        error_of(start, sqlite_db, None, watch={"per_segment": True}, stopping={"auto": True})
+        error_of(start, sqlite_db, "segmented-uts", stopping={"auto": True})
     )
-    assert "tells segments apart" in str(error_of(start, sqlite_db, "ucb1", watch={"per_segment": True}))
-    insured = error_of(start, sqlite_db, None, watch={"per_segment": True, "interaction": "test-all"})
-    assert "interaction='test-all', or a policy that tells segments apart, but got both" in str(insured)
+    insured = error_of(start, sqlite_db, "segmented-uts", watch={"interaction": "test-all"})
+    assert "interaction='test-all', or a policy that tells visitors apart, but got both" in str(insured)

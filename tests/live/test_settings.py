@@ -54,7 +54,7 @@ def test_names_agree():
     }
     assert set(next(each for each in SETTINGS if each.name == "aim").kind.choices) == set(AIMS)
     assert len({each.option for each in SETTINGS}) == len(SETTINGS)
-    assert len(inspect.signature(rankone.Experiment).parameters) <= 17
+    assert len(inspect.signature(rankone.Experiment).parameters) <= 18
     for each in SETTINGS:
         kind = GROUPS.get(each.group, Settings)
         assert each.name in {field.name for field in dataclasses.fields(kind)}

@@ -33,7 +33,7 @@ def play(how, monkeypatch, factors, policy, visits=60, segments=False, **setting
         for visit in range(visits):
             if visit == visits // 2:
                 experiment.add_level(next(iter(factors)), "new")
-            waiting += experiment.ask(1 + visit % 3, segment={"device": f"{visit % 2}"} if segments else None)
+            waiting += experiment.ask(1 + visit % 3, context={"device": f"{visit % 2}"} if segments else None)
             rng.shuffle(waiting)
             while len(waiting) > 4:
                 decision = waiting.pop()

@@ -70,7 +70,7 @@ def serve_until_killed(db, acknowledgements, point, after, threads=4):
         while True:
             said = {"device": f"device {number}"} if number % 2 else None
             visitor = f"visitor {secrets.token_hex(8)}"
-            decision = experiment.ask(segment=said, visitor=visitor)
+            decision = experiment.ask(context=said, visitor=visitor)
             os.write(
                 log, f"asked {decision.id} {row_of(decision)} {col_of(decision)} {number % 2 and number}\n".encode()
             )
@@ -168,7 +168,7 @@ def _crowd(experiment, ends, threads=4):
         said = {"device": f"device {number}"} if number % 2 else None
         try:
             while True:
-                experiment.tell(experiment.ask(segment=said).id, True)
+                experiment.tell(experiment.ask(context=said).id, True)
         except StorageError as error:
             ends.append(str(error))
 
@@ -225,7 +225,7 @@ def fork_under_load(db, tries, answers):
         child = os.fork()
         if child == 0:
             try:
-                own = experiment.ask(source="child", segment={"device": "child"}, visitor=f"child {number}")
+                own = experiment.ask(source="child", context={"device": "child"}, visitor=f"child {number}")
                 for _ in range(2):
                     experiment.track(f"child {number}", "order", 2.5, key=f"order {number}")
                 experiment.tell(own.id, True)

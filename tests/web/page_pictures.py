@@ -119,7 +119,7 @@ def segments(database):
     for turn in range(300):
         device, liked = [("phone", "headline A"), ("desktop", "headline B")][turn % 2]
         rate = likes({liked: 0.6, "image 1": 0.9, "image 2": 0.6})
-        visitors.visit(experiment, 20, rate, segment={"device": device})
+        visitors.visit(experiment, 20, rate, context={"device": device})
 
 
 if __name__ == "__main__":

@@ -75,9 +75,10 @@ def test_settings_of_a_verdict(api):
         {"control": {"levels": "A,1"}},
         {"control": {"share": 0.1}},
         {"control": {"levels": ["A", "1"], "share": 1}},
-        {"watch": {"per_segment": True}, "policy": "uts"},
-        {"watch": {"per_segment": "phones"}},
-        {"watch": {"per_segment": True, "interaction": "test-all"}, "policy": None},
+        {"context": {"age": "90..18"}},
+        {"context": {"age": ["1"] * 300}},
+        {"context": {"os": None}, "policy": "logit-ts"},
+        {"watch": {"interaction": "test-all"}, "policy": "segmented-uts"},
         {"watch": {"change": "shout"}},
         {"watch": {"interaction": "restart"}},
     ],
@@ -105,19 +106,19 @@ def test_ask_and_tell_one_and_many(api):
 
 
 @pytest.mark.parametrize(
-    ("segment", "detail"),
+    ("context", "detail"),
     [
-        ({"device": None}, "segment: the level of 'device' as text or a whole number, but got nothing. Say 'unknown'"),
-        ({"device": 3.5}, "got 3.5. Say which part of the range it is in"),
+        ({"device": None}, "context: the level of 'device' as text, True, False or a number, but got nothing. Leave"),
+        ({"device": 3.5}, "an experiment whose attributes of visitors are declared"),
         ({"device": ["phone"]}, "got several levels in one"),
         ({"device": ""}, "printable text of 1 to 64 characters, but got ''"),
         ({"device": "x" * 65}, "got 65 characters. Give a short name that many visitors share"),
-        ({}, "a segment of 1 to 8 attributes, but got 0"),
-        ("phone", "a segment as a dictionary"),
+        ({}, "context of 1 to 16 attributes, but got 0"),
+        ("phone", "context as a dictionary"),
     ],
 )
-def test_what_is_no_segment_is_refused_in_the_words_of_the_library(api, segment, detail):
-    refused = api.on("homepage", "POST", "/ask", {"segment": segment})
+def test_what_is_no_context_is_refused_in_the_words_of_the_library(api, context, detail):
+    refused = api.on("homepage", "POST", "/ask", {"context": context})
     assert refused.status == 422
     assert detail in refused.json()["detail"]
 

@@ -94,20 +94,20 @@ def test_an_experiment_that_refuses_a_visitors_outcome_keeps_it_from_no_other(cl
 
 def test_segments_are_said_at_a_distance(client):
     experiment = client.create("segments", 2, 2)
-    with pytest.raises(InputError, match="an experiment whose segments are declared, but got none"):
-        experiment.ask(segment={"device": "phone"})
-    experiment.declare_segments({"device": ["phone", "desktop"], "returning": [True, False]})
-    experiment.ask(segment={"device": "phone", "returning": True})
-    experiment.ask(2, segment={"returning": "true", "device": "phone"})
-    with pytest.raises(InputError, match="a segment with device, returning, as this experiment has them"):
-        experiment.ask(segment={"device": "phone", "hour": 3})
-    with pytest.raises(InputError, match="as text or a whole number, but got nan"):
-        experiment.ask(segment={"device": float("nan"), "returning": True})
+    with pytest.raises(InputError, match="an experiment whose attributes of visitors are declared, but got none"):
+        experiment.ask(context={"device": "phone"})
+    experiment.declare_context({"device": ["phone", "desktop"], "returning": [True, False]})
+    experiment.ask(context={"device": "phone", "returning": True})
+    experiment.ask(2, context={"returning": "true", "device": "phone"})
+    with pytest.raises(InputError, match="context with device, returning, as this experiment has them"):
+        experiment.ask(context={"device": "phone", "hour": 3})
+    with pytest.raises(InputError, match="as text, True, False or a number, but got nan"):
+        experiment.ask(context={"device": float("nan"), "returning": True})
     assert experiment.report().decisions == 3
     (found,) = [each for each in client.experiments() if each["name"] == "segments"]
-    assert found["watch"]["segments"] == {"device": ["phone", "desktop"], "returning": ["true", "false"]}
-    again = client.create("declared", 2, 2, watch={"segments": {"device": None}})
-    assert again.ask(segment={"device": "phone"}).number == 0
+    assert found["context"] == {"device": ["phone", "desktop"], "returning": ["true", "false"]}
+    again = client.create("declared", 2, 2, context={"device": None})
+    assert again.ask(context={"device": "phone"}).number == 0
 
 
 def test_a_plan_is_that_of_the_library(client):

@@ -151,16 +151,15 @@ def test_slips_of_the_pen_are_refused_and_make_nothing(tmp_path):
 
 def test_what_is_known_of_visitors_is_declared(tmp_path):
     db = tmp_path / "rankone.db"
-    options = ["--attribute", "device=phone, desktop", "--attribute", "country", "--per-segment"]
+    options = ["--attribute", "device=phone, desktop", "--attribute", "country", "-P", "segmented-uts"]
     made = command("create", db, "homepage", *LINES, *options)
     assert made.exit_code == 0, made.output
     assert "declare" not in made.output
     declared = (("country", None), ("device", ("phone", "desktop")))
     with Experiment("homepage", db=db) as experiment:
         assert experiment.look(lambda fold: fold.segments.declared) == declared
-    changed = command("segments", db, "homepage", "--attribute", "device=phone,desktop,tablet")
-    assert changed.output == "Segments declared: device (phone, desktop, tablet).\n"
+    changed = command("context", db, "homepage", "--attribute", "device=phone,desktop,tablet")
+    assert changed.output == "Context declared: device (phone, desktop, tablet).\n"
     assert "levels of 'device' with different names" in str(
-        command("segments", db, "homepage", "--attribute", "device=phone,phone").exception
+        command("context", db, "homepage", "--attribute", "device=phone,phone").exception
     )
-    assert "rankone segments" in command("create", db, "undeclared", *LINES, "--per-segment").output

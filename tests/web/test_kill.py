@@ -60,7 +60,7 @@ class Crowd:
                 while not self._over.is_set():
                     said = None if number == 0 else {"device": f"device {number % 3}"}
                     visitor = f"visitor {number} {len(self.asked)} {rng.random()}"
-                    decision = one.experiment("homepage").ask(segment=said, visitor=visitor)
+                    decision = one.experiment("homepage").ask(context=said, visitor=visitor)
                     self.asked[decision.id] = said
                     self._order(one, other, visitor, decision.id, rng)
                     clicked = bool(rng.random() < 0.4)
@@ -174,7 +174,7 @@ def test_killed_and_restarted_under_load(request, tmp_path, start_server, kind, 
     """One server on SQLite, or two on PostgreSQL of which one goes on while the other is killed."""
     db = tmp_path / "rankone.db" if kind == "sqlite" else request.getfixturevalue("postgres").new_database()
     for name, window in (("homepage", None), ("windowed", WINDOW)):
-        settings = {"seed": 1, "watch": {"segments": {"device": None}}} | OF_GOALS[name]
+        settings = {"seed": 1, "context": {"device": None}} | OF_GOALS[name]
         Experiment(name, 3, 2, "ucb1", db, outcomes={"window": window}, **settings).close()
     running = [start_server(db, "--durability", "normal", log_folder=tmp_path) for _ in range(servers)]
     crowd, rng = Crowd(*running), generator(servers, "kills")
@@ -244,7 +244,7 @@ def test_archives_and_backups_under_load_and_kills(request, tmp_path, start_serv
             "outcomes": {"window": window},
             "seed": 1,
             "durability": "off",
-            "watch": {"segments": {"device": None}},
+            "context": {"device": None},
         } | OF_GOALS[name]
         with at(clock)(name, 3, 2, "ucb1", db, **settings) as experiment:
             for number in range(2 * hours):

@@ -33,7 +33,7 @@ BODIES = {
     "add_factor": {"factor": "third", "levels": ["only"]},
     "forbid": {"levels": {"row": "A", "col": "1"}},
     "allow": {"levels": {"row": "A", "col": "1"}},
-    "declare_segments": {"segments": {"device": ["phone"]}},
+    "declare_context": {"context": {"device": ["phone"]}},
     "make_token": {"scopes": ["admin"], "experiment": "homepage"},
 }
 # Written by hand, not taken from the table of operations: what each operation needs.
@@ -70,7 +70,7 @@ NEEDS = {
     "add_factor": "admin",
     "forbid": "admin",
     "allow": "admin",
-    "declare_segments": "admin",
+    "declare_context": "admin",
     "metrics": "read",
     "health": None,
     "live": None,

@@ -174,7 +174,7 @@ def test_many_experiments_with_many_segments(tmp_path, start_server):
     db = tmp_path / "rankone.db"
     with Database(db, durability="off") as database:
         experiment = Experiment("0", 16, 16, "uts", db=database, seed=1)
-        asks = [Ask(1, segment={"visitor": f"kind {number}"}) for number in range(64)]
+        asks = [Ask(1, context={"visitor": f"kind {number}"}) for number in range(64)]
         decisions = [decision for made in experiment.do(asks) for decision in made]
         experiment.tell_many([(decision, True) for decision in decisions])
         assert experiment.look(lambda fold: fold.nbytes) > 12 * 2**20
@@ -185,6 +185,6 @@ def test_many_experiments_with_many_segments(tmp_path, start_server):
         assert api("GET", "/metrics").body.decode().count("rankone_decisions_total{") == 41
         assert len(api("GET", "/v1/experiments").json()["experiments"]) == 41
     for number in range(41):
-        assert api.on(str(number), "POST", "/ask", {"segment": {"visitor": "kind 3"}}).status == 200
+        assert api.on(str(number), "POST", "/ask", {"context": {"visitor": "kind 3"}}).status == 200
     assert api.on("7", "GET", "/report").json()["decisions"] == 65
     assert peak_mebibytes(server) < CAP

@@ -26,7 +26,7 @@ needs_node = pytest.mark.skipif(not shutil.which("npm") and not REQUIRED, reason
 def service(tmp_path):
     with running(tmp_path / "rankone.db") as url, Client(url) as client:
         experiment = client.create(
-            "homepage", factors=FACTORS, seed=3, outcomes={"window": 600}, watch={"segments": {"device": ["phone"]}}
+            "homepage", factors=FACTORS, seed=3, outcomes={"window": 600}, context={"device": ["phone"]}
         )
         yield url, client, experiment
 

@@ -22,7 +22,7 @@ def segments(tmp_path_factory):
         )
         for turn in range(300):
             device = ("phone", "desktop")[turn % 2]
-            asked = home.ask(16, segment={"device": device, "country": "DE"})
+            asked = home.ask(16, context={"device": device, "country": "DE"})
             shown = [numbers(home, made) for made in asked]
             rates = [(0.8 if row == turn % 2 else 0.3) * (0.9, 0.6)[col] for row, col in shown]
             home.tell_many([(made, bool(rng.random() < rate)) for made, rate in zip(asked, rates, strict=True)])

@@ -59,13 +59,13 @@ def visit(api, name, **body):
 def test_an_invented_attribute_of_a_page_shuts_nobody_out(service):
     operator, page, _ = service
     name = made(operator, "evil")
-    visit(page, name, segment="evil=1")
-    visit(page, name, segment="device=phone")
-    refused = page.on(name, "POST", "/ask", {"segment": {"evil": 1}})
-    assert (refused.status, "whose segments are declared" in refused.json()["expected"]) == (422, True)
+    visit(page, name, context="evil=1")
+    visit(page, name, context="device=phone")
+    refused = page.on(name, "POST", "/ask", {"context": {"evil": 1}})
+    assert (refused.status, "attributes of visitors are declared" in refused.json()["expected"]) == (422, True)
     assert reported(operator, name)["ignored"] == {"": 2}
-    assert operator.on(name, "POST", "/segments", {"segments": DEVICE}).json()["watch"]["segments"] == DEVICE
-    visit(page, name, segment="device=phone,evil=1")
+    assert operator.on(name, "POST", "/context", {"context": DEVICE}).json()["context"] == DEVICE
+    visit(page, name, context="device=phone,evil=1")
     found = reported(operator, name)
     assert [(each["name"], each["decisions"]) for each in found["segments"]] == [("phone", 1)]
     assert found["ignored"] == {"": 3}
@@ -74,10 +74,10 @@ def test_an_invented_attribute_of_a_page_shuts_nobody_out(service):
 
 def test_invented_levels_fill_no_slots_where_levels_are_declared(service):
     operator, page, _ = service
-    name = made(operator, "slots", watch={"segments": DEVICE})
+    name = made(operator, "slots", context=DEVICE)
     for number in range(70):
-        visit(page, name, segment=f"device=evil {number}")
-    visit(page, name, segment="device=phone")
+        visit(page, name, context=f"device=evil {number}")
+    visit(page, name, context="device=phone")
     found = reported(operator, name)
     assert [(each["name"], each["decisions"]) for each in found["segments"]] == [("unknown", 70), ("phone", 1)]
     assert (found["others"][0], found["ignored"]) == (0, {"device": 70})
@@ -85,24 +85,17 @@ def test_invented_levels_fill_no_slots_where_levels_are_declared(service):
 
 def test_an_administrator_frees_the_slots_that_invented_levels_fill(service):
     operator, page, _ = service
-    name = made(operator, "free", watch={"segments": {"device": None}})
+    name = made(operator, "free", context={"device": None})
     for number in range(70):
-        visit(page, name, segment=f"device=evil {number}")
-    visit(page, name, segment="device=phone")
+        visit(page, name, context=f"device=evil {number}")
+    visit(page, name, context="device=phone")
     assert reported(operator, name)["others"][0] == 7
-    assert page.on(name, "POST", "/segments", {"segments": DEVICE}).status == 403
-    assert operator.on(name, "POST", "/segments", {"segments": DEVICE}).status == 200
-    visit(page, name, segment="device=phone")
+    assert page.on(name, "POST", "/context", {"context": DEVICE}).status == 403
+    assert operator.on(name, "POST", "/context", {"context": DEVICE}).status == 200
+    visit(page, name, context="device=phone")
     found = reported(operator, name)
     assert [(each["name"], each["decisions"]) for each in found["segments"]] == [("phone", 1)]
     assert found["others"][0] == 71
-
-
-def test_a_service_tells_segments_apart_for_a_policy_only_where_they_are_declared(service):
-    operator, _, _ = service
-    body = PAGE | {"name": "each for itself", "policy": None, "watch": {"per_segment": True}}
-    refused = operator("POST", "/v1/experiments", body)
-    assert (refused.status, refused.json()["expected"]) == (422, "segments for per_segment")
 
 
 def test_who_names_somebody_elses_visitor_cannot_void_what_that_visitor_saw(service):
@@ -155,11 +148,11 @@ def test_keys_of_different_tokens_do_not_meet(service):
 
 def test_a_key_is_of_one_request_with_its_segment(service):
     operator, page, _ = service
-    name = made(operator, "one request", watch={"segments": {"device": ["phone", "desktop"]}})
+    name = made(operator, "one request", context={"device": ["phone", "desktop"]})
     ask = {"headers": {"Idempotency-Key": "retry"}}
-    first = page.on(name, "POST", "/ask", {"segment": {"device": "phone"}}, **ask).json()
-    assert page.on(name, "POST", "/ask", {"segment": {"device": "phone"}}, **ask).json() == first
-    for body in ({"segment": {"device": "desktop"}}, {}):
+    first = page.on(name, "POST", "/ask", {"context": {"device": "phone"}}, **ask).json()
+    assert page.on(name, "POST", "/ask", {"context": {"device": "phone"}}, **ask).json() == first
+    for body in ({"context": {"device": "desktop"}}, {}):
         assert page.on(name, "POST", "/ask", body, **ask).code == "key-reused"
 
 
@@ -197,11 +190,11 @@ def test_a_token_that_signs_does_nothing_else(service, signing):
 
 def test_a_client_says_who_the_visitor_is(service):
     operator, page, _ = service
-    name = made(operator, "client", watch={"segments": DEVICE})
+    name = made(operator, "client", context=DEVICE)
     with Client(page.url, page.token) as client:
         experiment = client.experiment(name)
-        first = experiment.ask(visitor="ann", segment={"device": "phone"})
-        again = experiment.ask(visitor="ann", segment={"device": "desktop"})
+        first = experiment.ask(visitor="ann", context={"device": "phone"})
+        again = experiment.ask(visitor="ann", context={"device": "desktop"})
         assert again == dataclasses.replace(first, id=again.id)
         assert visit(page, name, visitor="ann")[0]["id"] == again.id
         with pytest.raises(Contradiction, match="the id of the first answer"):

@@ -215,14 +215,14 @@ def test_a_signed_visitor_is_met_by_nobody_else_and_what_a_page_invents_is_ignor
         admin, page_token = create_token(database, SCOPES), create_token(database, ["ask", "tell"], "homepage")
         signing = create_token(database, ["sign"], "homepage")
     until(lambda: Api(url)("GET", "/v1/experiments").status == 401)
-    said = 'data-visitor="ann@shop.example" data-segment="device=phone,evil=1" data-wait'
+    said = 'data-visitor="ann@shop.example" data-context="device=phone,evil=1" data-wait'
     anybody = PATIENT.replace("rk_...", page_token).replace("data-wait", said)
     signature = sign_visitor(signing, "ann@shop.example")
-    signed = anybody.replace("data-segment", f'data-signature="{signature}" data-segment')
+    signed = anybody.replace("data-context", f'data-signature="{signature}" data-context')
     without_levels = anybody.replace('data-level="', 'data-level="other ')  # so it voids what it alone was given
     with Client(url, token=admin) as client:
         experiment = client.experiment("homepage")
-        experiment.declare_segments({"device": ["phone", "desktop"]})
+        experiment.declare_context({"device": ["phone", "desktop"]})
         page = visit(url, page=signed)
         until(lambda: experiment.report().decisions == 1)
         visit(url, page=without_levels)  # an imposter, in another browser

@@ -39,8 +39,8 @@ def test_bad_bodies_are_refused_in_words(service):
     )
     assert api.on("homepage", "POST", "/ask", raw=b"{}", headers={"Content-Type": "text/plain"}).code == "not-json"
     assert api.on("homepage", "POST", "/visit", {"visitor": "x" * 101}).code == "invalid"
-    assert api.on("homepage", "POST", "/visit", {"segment": "device=phone, country=DE"}).status == 200
-    assert api.on("homepage", "POST", "/visit", {"segment": "phone"}).code == "invalid"
+    assert api.on("homepage", "POST", "/visit", {"context": "device=phone, country=DE"}).status == 200
+    assert api.on("homepage", "POST", "/visit", {"context": "phone"}).code == "invalid"
     assert api.on("homepage", "POST", "/beacon", {"id": "nobody"}).code == "unknown-decision"
     assert api.on("nowhere", "POST", "/visit", {}).code == "unknown-experiment"
     foreign = {"Origin": "https://elsewhere.example", "Content-Type": "text/plain"}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rankone.errors import InputError
+from rankone.live.visitor_attributes import kind_in_line
 
 if TYPE_CHECKING:
     from rankone.live import Experiment
@@ -17,7 +18,7 @@ DB = typer.Argument(..., help="SQLite file or postgresql:// address.")
 NAME = typer.Argument(..., help="Name of the experiment.")
 ARCHIVE = typer.Option(None, help="Folder with the archives of the experiment, if it has any.")
 REST = typer.Option(False, "--rest", help="Leave out archived decisions.")
-ATTRIBUTE_HELP = "Something known of visitors, with its levels or with any, such as device=phone,desktop or country"
+ATTRIBUTE_HELP = "What is known of visitors, and what it may be: device=phone,desktop, country, age=18..90, new=bool"
 
 
 @contextlib.contextmanager
@@ -44,16 +45,16 @@ def levels_of_factors(given: Sequence[str]) -> dict[str, list[str]]:
     return levels_of
 
 
-def declared_attributes(given: Sequence[str]) -> dict[str, list[str] | None]:
+def declared_attributes(given: Sequence[str]) -> dict[str, Any]:
     """Return attributes of visitors with their levels, if these are named; None: any.
 
-    >>> declared_attributes(["device=phone,desktop", "country"])
-    {'device': ['phone', 'desktop'], 'country': None}
+    >>> declared_attributes(["device=phone,desktop", "country", "age=18..90"])
+    {'device': ['phone', 'desktop'], 'country': None, 'age': '18..90'}
     """
-    declared: dict[str, list[str] | None] = {}
+    declared: dict[str, Any] = {}
     for text in given:
         attribute, equals, levels = text.partition("=")
-        declared[attribute.strip()] = [level.strip() for level in levels.split(",")] if equals else None
+        declared[attribute.strip()] = kind_in_line(levels) if equals else None
     return declared
 
 

@@ -158,8 +158,8 @@ class RemoteExperiment(ExperimentMethods):
         if asked.key is not None and not asked.key.isascii():
             raise InputError("a key of plain characters, to go into a header", asked.key, "use the characters of ASCII")
         headers = {} if asked.visitor is not None else {"Idempotency-Key": asked.key or secrets.token_hex(16)}
-        said = None if asked.segment is None else dict(zip(asked.segment.attributes, asked.segment.levels, strict=True))
-        body = _given(count=asked.count, source=asked.source, segment=said, visitor=asked.visitor)
+        said = None if asked.context is None else asked.context.to_dict()
+        body = _given(count=asked.count, source=asked.source, context=said, visitor=asked.visitor)
         found = self._transport.send("POST", f"{self._path}/ask", body, headers)["decisions"]
         return [Decision(**decision) for decision in found]
 

@@ -43,6 +43,19 @@ proven, a while is enough. So without a window statements name this condition: "
 **Good enough.** "x loses at most a factor g to y" is proven the same way, with 1 / g in the place of 1 (`enough`); what
 it denies implies that x is at most as good as y, so silence counts as above.
 
+**Visitors who differ.** A policy that looks at the visitor, such as `logit-ts`, need not say its probabilities. Whether
+a decision explores, and what it then draws, depends on the past and on chance of its own, never on the visitor. So
+given the past, let a and b be the probabilities of "explores, and shows x" and "explores, and shows y", the levels of
+the other factors held. With P_x the click rate of x averaged over the visitors who may come now,
+
+    P(explores, x, click) = a P_x,      P(explores, y, click) = b P_y,
+
+whatever the taste of each visitor is. If P_x <= P_y, a click on either is on x with probability at most a / (a + b),
+which is all that the test above uses (the same for silence). The policy's own decisions are not
+weighed. The same holds among the visitors of a segment: who belongs to it is settled before the draw. So each statement
+is about averages over visitors, and none about one visitor. Two conditions stay: averaged over these visitors effects
+multiply, and which of P_x and P_y is larger does not change with the mix of visitors.
+
 **Late clicks.** What comes after the window was weighed as silence. It counts against statements and never for them
 (`with_late`): what was proven is lowered by as much as it would be had late clicks come in time. So nothing is stated
 that they contradict, and no statement is wrong more often for it.

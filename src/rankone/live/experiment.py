@@ -34,7 +34,7 @@ _DRAFTS: dict[str, Callable[..., Any]] = {
     "forbid": functools.partial(drafts.draft_forbidden, forbid=True),
     "allow": functools.partial(drafts.draft_forbidden, forbid=False),
     "factors/add": drafts.draft_factor,
-    "segments": drafts.draft_segments,
+    "context": drafts.draft_context,
 }
 
 

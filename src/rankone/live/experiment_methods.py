@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from rankone.live.messages import Ask, Change, Decision, Outcome, Request, Tell, Track, Void, id_of, tells
 from rankone.live.names import checked_combination, checked_name
-from rankone.live.visitor_attributes import Segment, checked_declaration
+from rankone.live.visitor_attributes import VisitorContext, checked_declaration
 
 if TYPE_CHECKING:
     from rankone.live.report.report import Report
@@ -66,7 +66,7 @@ class ExperimentMethods(abc.ABC):
         *,
         key: str | None = None,
         source: str | None = None,
-        segment: Segment | Mapping[str, Any] | None = None,
+        context: VisitorContext | Mapping[str, Any] | None = None,
         visitor: str | None = None,
     ) -> Decision: ...
     @overload
@@ -76,7 +76,7 @@ class ExperimentMethods(abc.ABC):
         *,
         key: str | None = None,
         source: str | None = None,
-        segment: Segment | Mapping[str, Any] | None = None,
+        context: VisitorContext | Mapping[str, Any] | None = None,
         visitor: str | None = None,
     ) -> list[Decision]: ...
     def ask(
@@ -85,7 +85,7 @@ class ExperimentMethods(abc.ABC):
         *,
         key: str | None = None,
         source: str | None = None,
-        segment: Segment | Mapping[str, Any] | None = None,
+        context: VisitorContext | Mapping[str, Any] | None = None,
         visitor: str | None = None,
     ) -> Decision | list[Decision]:
         """Return the next decision, or a list of `count` of them. They are stored before they are returned.
@@ -93,11 +93,11 @@ class ExperimentMethods(abc.ABC):
         The same request with the same `key` again returns the same decisions: pass one to make a retry safe (a client
         sends one of its own). The same `visitor` gets the same decision, whatever else is said, until levels change,
         outcomes are excluded or the experiment stops; asked again, its id can tell the outcome and not `void` it.
-        `segment` says what is known of the visitor, such as ``{"device": "phone", "country": "DE"}``: declared
+        `context` says what is known of the visitor, such as ``{"device": "phone", "country": "DE"}``: declared
         attributes or, of an experiment that is not at a service, those of the first ask. What is left out is "unknown".
         The report tells whether what is best depends on it.
         """
-        request = Ask(1 if count is None else count, key, source, segment=segment, visitor=visitor)
+        request = Ask(1 if count is None else count, key, source, context=context, visitor=visitor)
         decisions = self._carry_out(request)
         return decisions[0] if count is None else decisions
 
@@ -238,9 +238,9 @@ class ExperimentMethods(abc.ABC):
         """Add a whole factor: all decisions so far had the first of its levels."""
         self._change("factors/add", factor=factor, levels=levels)
 
-    def declare_segments(self, segments: Mapping[str, Sequence[Any] | None]) -> None:
+    def declare_context(self, context: Mapping[str, Any]) -> None:
         """Say which attributes of visitors are told apart from now on, and with which levels, as at the beginning.
 
         Segments that do not fit are counted among the others; then all that was proven of segments is proven anew.
         """
-        self._change("segments", segments=dict(checked_declaration(segments)))
+        self._change("context", context=dict(checked_declaration(context)))

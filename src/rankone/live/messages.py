@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from rankone.errors import InputError
 from rankone.live.names import checked_name
-from rankone.live.visitor_attributes import SETTLE, checked_segment
+from rankone.live.visitor_attributes import SETTLE, checked_context
 from rankone.specs import is_number, whole_number
 
 T = TypeVar("T")
@@ -81,7 +81,7 @@ class Ask:
     """Ask for `count` decisions; the same request with the same `key` again gets the same decisions.
 
     `token` is the id of the token with which a service was asked, here and below: keys and visitors of different tokens
-    never meet. `segment` says what is known of the visitor, such as ``{"device": "phone"}``, and `undeclared` what
+    never meet. `context` says what is known of the visitor, such as ``{"device": "phone"}``, and `undeclared` what
     becomes of attributes that nobody declared (`rankone.live.visitor_attributes`). `visitor` says who it is: the same
     one gets the same decision while there is nothing new to choose from. `signer` is the id of a token that vouches for
     that: then visitors are the same with every `token`.
@@ -91,7 +91,7 @@ class Ask:
     key: str | None = None
     source: str | None = None
     token: str | None = None
-    segment: Any = None
+    context: Any = None
     visitor: str | None = None
     signer: str | None = None
     undeclared: str = SETTLE
@@ -182,8 +182,8 @@ def checked_request(request: Any) -> Request | InputError:
                 checked_name(request.key, "key")
             if request.visitor is not None:
                 _check_visitor(request)
-            if request.segment is not None:
-                request = dataclasses.replace(request, segment=checked_segment(request.segment))
+            if request.context is not None:
+                request = dataclasses.replace(request, context=checked_context(request.context))
             if type(request.count) is not int or not 0 < request.count <= MAX_BATCH:
                 request = dataclasses.replace(request, count=whole_number("count", request.count, most=MAX_BATCH))
         elif not isinstance(request, (Tell, Track, Void)):

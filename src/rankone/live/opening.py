@@ -16,29 +16,22 @@ from rankone.live.fold.fold import Fold
 from rankone.live.names import checked_factors
 from rankone.live.setting_kinds import ATTRIBUTES, SECONDS
 from rankone.live.settings import GROUPS, TEST_ALL, Past, Prior, Settings, Stopping, Watch, as_tuples
-from rankone.live.visitor_attributes import declaration_text
+from rankone.live.visitor_attributes import declaration_text, features_of
 from rankone.policies import Policy, as_policy
 from rankone.policies.chances import check_chances
 
-SEGMENTS_POLICY = "segmented-uts"
 _INSTEAD = {
     "factors": "; sync=True takes them over, as add_level and retire_level do",
-    "watch.segments": "; declare_segments changes them",
+    "context": "; declare_context changes them",
 }
 
 
 def checked_settings(wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an experiment is asked to be (`parsed_settings`), its policy and its past counts checked, too."""
     asked = declared.parsed_settings(wanted)
-    per_segment = asked.get("watch", {}).pop("per_segment", False)
-    policy = wanted.get("policy") or (SEGMENTS_POLICY if per_segment else None)
-    if policy is not None:
+    if wanted.get("policy") is not None:
         sizes = [len(levels) for _, levels in asked.get("factors", ())]
-        chosen = checked_policy(policy, sizes or (2, 2))
-        if per_segment and not chosen.by_segment:
-            do = f"leave policy out, or name {SEGMENTS_POLICY}"
-            raise InputError("a policy that tells segments apart for per_segment", chosen.label, do)
-        asked["policy"] = chosen.label
+        asked["policy"] = checked_policy(wanted["policy"], sizes or (2, 2)).label
     if "prior" in asked:
         asked["prior"]["counts"] = read_prior(asked["prior"]["counts"])
     return asked
@@ -75,27 +68,25 @@ def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterab
     aim = asked.get("aim", "earn" if named_alone else "both")
     result = {"seed": secrets.randbits(62), "aim": aim, "explore": AIMS[aim].explore, **asked, **groups}
     chosen = checked_policy(asked.get("policy", declared.DEFAULT_POLICY), sizes)
-    chosen = chosen.live() if result["explore"] else chosen
-    watch = dataclasses.replace(groups.get("watch", Watch()), per_segment=chosen.by_segment)
+    chosen = with_features(chosen.live() if result["explore"] else chosen, result.get("context"))
     if "control" in groups:
         held = declared.levels_in_order(groups["control"].levels, levels)
         result["control"] = dataclasses.replace(groups["control"], levels=held)
-    _check_plays(chosen, sizes, stops, watch)
+    _check_plays(chosen, sizes, stops, groups.get("watch", Watch()))
     if prior is not None:
         result["prior"], result["past"] = weighted(prior.counts, levels, prior.weight)
-    return Settings(**result | {"name": name, "factors": factors, "policy": chosen.label, "watch": watch})
+    return Settings(**result | {"name": name, "factors": factors, "policy": chosen.label})
 
 
 def _check_plays(chosen: Policy, sizes: Sequence[int], stops: bool, watch: Watch) -> None:
     """Refuse what a policy cannot do now, before anything is written, and not when the first level comes or goes."""
     state = chosen.start(*sizes)  # refuses what it cannot play
-    chosen.check_context(int(chosen.by_segment), "a live experiment")
-    if chosen.by_segment and stops:
-        do = "leave out auto: what is best may depend on the segment, so there is no one winner to stop on"
-        raise InputError("to stop automatically, or a policy that tells segments apart", "both", do)
-    if chosen.by_segment and watch.interaction == TEST_ALL:
-        do = "leave out interaction: the policy that tests all combinations does not know segments"
-        raise InputError(f"interaction='{TEST_ALL}', or a policy that tells segments apart", "both", do)
+    if chosen.uses_context and stops:
+        do = "leave out auto: what is best may depend on the visitor, so there is no one winner to stop on"
+        raise InputError("to stop automatically, or a policy that tells visitors apart", "both", do)
+    if chosen.uses_context and watch.interaction == TEST_ALL:
+        do = "leave out interaction: the policy that tests all combinations does not tell visitors apart"
+        raise InputError(f"interaction='{TEST_ALL}', or a policy that tells visitors apart", "both", do)
     check_relearns(type(state))
     if len(sizes) == 2:
         check_chances(chosen, *sizes)
@@ -105,7 +96,7 @@ def check_continues(fold: Fold, asked: Mapping[str, Any]) -> None:
     """Refuse what contradicts the settings of an experiment that is there, its living levels and its segments."""
     settings, whose = fold.settings, f"experiment '{fold.settings.name}'"
     living = {name: tuple(each.names_living()) for name, each in fold.factors.items()}
-    now: dict[str, Any] = {"factors": tuple(living.items()), "watch.segments": dict(fold.segments.declared or ())}
+    now: dict[str, Any] = {"factors": tuple(living.items()), "context": dict(fold.segments.declared or ())}
     if settings.outcomes.window and "max_age" in asked.get("outcomes", ()):
         got, do = f"{asked['outcomes']['max_age']:g} (seconds)", "leave it out: the window ends what is open"
         raise InputError(f"no max_age for {whose}, which has a window", got, do)
@@ -118,13 +109,30 @@ def check_continues(fold: Fold, asked: Mapping[str, Any]) -> None:
             value = declared.levels_in_order(value, settings.levels)
         if value in (stored, now.get(path, stored)):
             continue
-        if path == "policy" and checked_policy(value, [len(each) for each in living.values()]).live().label == stored:
+        if path == "policy" and _as_live(value, living, settings).label == stored:
             continue
         expected, do = f"{path} {_shown(path, now.get(path, stored))}, with which {whose} runs", "leave it out"
         raise InputError(expected, _shown(path, value), f"{do}, or use another name{_INSTEAD.get(path, '')}")
     if prior[0] is not None and weighted(prior[0], settings.levels, prior[1])[0] != settings.prior:
         expected = f"the past counts and the weight with which {whose} began"
         raise InputError(expected, "others" if settings.prior else "some, where it began with none", "leave prior out")
+
+
+def _as_live(policy: str, living: Mapping[str, Sequence[str]], settings: Settings) -> Policy:
+    chosen = checked_policy(policy, [len(each) for each in living.values()])
+    return with_features(chosen.live(), settings.context)
+
+
+def with_features(policy: Policy, context: Mapping[str, Any] | None) -> Policy:
+    """Return a policy that knows how many features visitors have; refuse one that looks at them where there is none."""
+    if not policy.uses_context or policy.by_segment:
+        return policy
+    count = len(features_of(None, tuple((context or {}).items())))
+    if not count or getattr(policy, "features", None) not in (None, count):
+        got = f"{count or 'none'}, and the policy is {policy.label}"
+        do = "try context={'device': ['phone', 'desktop'], 'age': (18, 90)}"
+        raise InputError("attributes of visitors that make features", got, do)
+    return policy.with_known({"features": count})
 
 
 def _shown(path: str, value: Any) -> str:

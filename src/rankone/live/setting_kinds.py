@@ -66,7 +66,7 @@ def choice(*choices: str) -> Kind:
 SECONDS = above(0, 366 * 86_400.0, said="in seconds ")  # of a window or an age
 FLAG, POLICY = Kind("flag", said="True or False"), Kind("policy", said="the name of a policy")
 COMBINATION = Kind("combination", said="one level of each factor")  # a list in their order, or a dictionary
-ATTRIBUTES = Kind("attributes", said="names with their levels; None: any level")
+ATTRIBUTES = Kind("attributes", said="names with their levels; None: any level; bool, float, a range")
 GOALS = Kind("goals", said="names with what is said of each")
 COUNTS = Kind("counts", said="a table of what was shown and clicked")
 

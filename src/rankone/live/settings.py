@@ -117,22 +117,6 @@ class Watch:
         WARN,
         option="on-interaction",
     )
-    segments: Mapping[str, Sequence[Any] | None] | None = declare(
-        kind.ATTRIBUTES,
-        "What is known of visitors",
-        "Attributes of visitors to compare, each with its levels, or with any level. Other levels count as unknown; "
-        "other attributes are an error, or ignored if a page sends them. Left out: the first ask decides, and a "
-        "service uses none.",
-        example={"device": ["phone", "desktop"], "country": None},
-        option="attribute",
-    )
-    per_segment: bool = declare(
-        kind.FLAG,
-        "Show each segment its best",
-        "Show visitors what is best in their segment: "
-        "the policy is segmented-uts, which learns from all segments together until they differ.",
-        False,
-    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,6 +199,16 @@ class Settings:
         example={"click": {}, "order": {"kind": "amount", "cap": 500}},
         option="goal",
     )
+    context: Mapping[str, Any] | None = declare(
+        kind.ATTRIBUTES,
+        "What is known of visitors",
+        "Attributes of visitors, each with its levels, or what else it may be: any level, bool, float, a range. Other "
+        "levels count as unknown; other attributes are refused, or ignored from a page. Left out: the first "
+        "ask settles them, and a service counts none. The policy logit-ts shows visitors what suits their attributes, "
+        "segmented-uts what is best in their segment; others only compare.",
+        example={"device": ["phone", "desktop"], "country": None, "returning": "bool", "age": "18..90"},
+        option="attribute",
+    )
     stopping: Stopping = Stopping()
     control: Control | None = None
     prior: Any = None  # pulls, then clicks: tuples within tuples, as deep as there are factors
@@ -255,7 +249,8 @@ class Settings:
         stored = {name: details[name] for name in GROUPS if name != "prior" and details[name] is not None}
         groups = {name: GROUPS[name](**_checked_group(name, group)) for name, group in stored.items()}
         lists = {name: as_tuples(details[name]) for name in ("factors", "prior", "past")}
-        return cls(**details | lists | groups | {"past": lists["past"] and Past(*lists["past"])})
+        context = details["context"] and {name: as_tuples(kind) for name, kind in details["context"].items()}
+        return cls(**details | lists | groups | {"context": context, "past": lists["past"] and Past(*lists["past"])})
 
 
 class WantedSettings(TypedDict, total=False):
@@ -267,6 +262,7 @@ class WantedSettings(TypedDict, total=False):
     explore: float | None
     seed: int | None
     stopping: Stopping | Mapping[str, Any] | None
+    context: Mapping[str, Any] | None
     control: Control | Mapping[str, Any] | None
     watch: Watch | Mapping[str, Any] | None
     outcomes: Outcomes | Mapping[str, Any] | None

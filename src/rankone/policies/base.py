@@ -39,6 +39,11 @@ class Policy:
     supports_forbidden: ClassVar[bool] = False  # can do without combinations that are forbidden
     told_best: ClassVar[str] = ""  # of a yardstick: the parameter that a study fills in with the best decision
 
+    @property
+    def by_features(self) -> bool:
+        """Whether it looks at features: of the visitor, or of items."""
+        return self.uses_context and not self.by_segment
+
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         one_of(f"{cls.__name__}.decision_kind", cls.decision_kind, KINDS)

@@ -106,7 +106,7 @@ def shown(fold: Fold) -> bytes:
 
 def _shown(fold: Fold) -> dict[str, Any]:
     settings, counts = fold.settings.to_dict(), outcome_counts(fold)
-    settings["watch"]["segments"] = None if fold.segments.declared is None else dict(fold.segments.declared)
+    settings["context"] = None if fold.segments.declared is None else dict(fold.segments.declared)
     return settings | {
         "policy": fold.policy.label,
         "policy_known": not isinstance(fold.policy, UnknownPolicy),

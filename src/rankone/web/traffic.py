@@ -4,13 +4,14 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from rankone.client.client import Client, RemoteExperiment
 from rankone.errors import InputError
 from rankone.kernels.world import respond
-from rankone.live.visitor_attributes import Segment, checked_segment
+from rankone.live.visitor_attributes import VisitorContext, checked_context
 from rankone.numerics.seeds import generator
 from rankone.problems import Drifting, Means, Problem, Product, RankOne
 from rankone.problems.drifting import rate_at
@@ -61,19 +62,19 @@ def simulate_traffic(
     batch: int = 10,
     workers: int = 2,
     seed: int = 0,
-    segment: Segment | Mapping[str, str] | None = None,
+    context: VisitorContext | Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] = lambda visits, clicks: None,
 ) -> tuple[int, int]:
     """Send visitors to an experiment, which is made if it is missing; return (visits, clicks).
 
     At most `rate` visits a second come in batches of `batch`, over `workers` connections, until there were `visits`
-    of them (None: until interrupted). `policy` is for an experiment that is made. `segment` is said of all these
+    of them (None: until interrupted). `policy` is for an experiment that is made. `context` is said of all these
     visitors: run it again, with another problem, for those of another one. `progress` hears of visits and clicks.
     """
     names = [each["name"] for each in client.experiments()]
     if name not in names:
-        segments = None if segment is None else dict.fromkeys(checked_segment(segment).attributes)
-        client.create(name, policy=policy, factors=names_of(problem), watch={"segments": segments})
+        declared = None if context is None else dict.fromkeys(checked_context(context).attributes)
+        client.create(name, policy=policy, factors=names_of(problem), context=declared)
     experiment = client.experiment(name)
     if isinstance(problem, Product) and name not in names:
         for rule in problem.to_dict().get("forbidden", ()):
@@ -82,7 +83,7 @@ def simulate_traffic(
     sizes, wanted = (" x ".join(map(str, shape)) for shape in (map(len, factors), problem.shape))
     if sizes != wanted:
         raise InputError(f"a problem of {sizes}, as experiment '{name}' is", wanted, "change --problem")
-    audience = _Audience(experiment, problem, factors, rate, visits, batch, seed, segment, progress)
+    audience = _Audience(experiment, problem, factors, rate, visits, batch, seed, context, progress)
     threads = [threading.Thread(target=audience.visit, args=(number,), daemon=True) for number in range(workers)]
     for thread in threads:
         thread.start()
@@ -110,7 +111,7 @@ class _Audience:
     limit: int | None
     batch: int
     seed: int
-    segment: Segment | Mapping[str, str] | None
+    context: VisitorContext | Mapping[str, Any] | None
     progress: Callable[[int, int], None]
     visits: int = 0
     clicks: int = 0
@@ -132,7 +133,7 @@ class _Audience:
         rng = generator(self.seed, "audience", worker)
         try:
             while (count := self._next()) and not self._over.is_set():
-                decisions = self.experiment.ask(count, source=SIMULATED, segment=self.segment)
+                decisions = self.experiment.ask(count, source=SIMULATED, context=self.context)
                 clicks = [self._clicks(made.levels.values(), rng) for made in decisions]
                 outcomes = zip((decision.id for decision in decisions), clicks, strict=True)
                 for answer in self.experiment.tell_many(outcomes, source=SIMULATED):

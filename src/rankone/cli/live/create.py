@@ -26,7 +26,7 @@ _TYPES: dict[str, Any] = {
 }
 _WRITTEN = {
     "combination": " Written headline=A,image=1, or A,x for a row and a column.",
-    "attributes": " Written device=phone,desktop or country; repeatable.",
+    "attributes": " Written device=phone,desktop, country, age=18..90 or returning=bool; repeatable.",
     "goals": " Written order:kind=amount,cap=500; repeatable.",
 }
 
@@ -92,8 +92,6 @@ def create(
     print(f"'{name}' is ready: {chosen}, in {where}.", file=sys.stderr)
     for sentence in [*alone_text(made), *prior_text(made), *([] if past is None else past.taken)]:
         print(sentence, file=sys.stderr)
-    if options["per_segment"] and not options["attribute"]:
-        print("Declare the attributes of visitors before you serve it: `rankone segments`.", file=sys.stderr)
 
 
 def _wanted(options: Mapping[str, Any], rows: Sequence[str], cols: Sequence[str]) -> dict[str, Any]:

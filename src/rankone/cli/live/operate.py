@@ -1,4 +1,4 @@
-"""``rankone stop``, ``resume``, ``forbid``, ``segments``, ``exclude``, ``void-open``: change a live experiment."""
+"""``rankone stop``, ``resume``, ``forbid``, ``context``, ``exclude``, ``void-open``: change a live experiment."""
 
 from pathlib import Path
 
@@ -47,15 +47,15 @@ def forbid(
         print(f"{'Allowed again' if allow else 'Never shown together'}: {combination_text(levels)}.")
 
 
-@command("segments", example="rankone.db homepage --attribute device=phone,desktop --attribute country")
-def segments(
+@command("context", example="rankone.db homepage --attribute device=phone,desktop --attribute country")
+def context(
     db: str = DB,
     name: str = NAME,
     attribute: list[str] = typer.Option(..., "--attribute", help=f"{ATTRIBUTE_HELP}; repeatable, name all of them."),
 ) -> None:
     """Declare which attributes of visitors count; all others are ignored."""
     with experiment_of(db, name) as experiment:
-        experiment.declare_segments(declared_attributes(attribute))
+        experiment.declare_context(declared_attributes(attribute))
         what = experiment.changes()[-1].what
         print(f"{what[:1].upper()}{what[1:]}.")
 

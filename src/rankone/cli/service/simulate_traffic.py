@@ -20,7 +20,7 @@ def simulate_traffic(
     visits: int | None = typer.Option(None, parser=whole_number, help="Stop after this many visits.", metavar="N"),
     batch: int = typer.Option(10, help="Visits per request.", min=1, max=1000),
     seed: int = typer.Option(0, help="Seed of the clicks."),
-    segment: str | None = typer.Option(None, help="Attributes of all these visitors: device=phone,country=DE."),
+    context: str | None = typer.Option(None, help="Attributes of all these visitors: device=phone,country=DE."),
     token: str = typer.Option(None, envvar="RANKONE_TOKEN", help="Token with the scopes ask, tell, read and admin."),
 ) -> None:
     """Send simulated visitors to an experiment, marked as simulated; watch it on the page."""
@@ -28,14 +28,14 @@ def simulate_traffic(
 
     import rankone
     from rankone.client.client import Client
-    from rankone.live.visitor_attributes import segment_in_line
+    from rankone.live.visitor_attributes import context_in_line
     from rankone.specs import amount
     from rankone.web.traffic import names_of, truth_of
     from rankone.web.traffic import simulate_traffic as run
 
     world = rankone.as_problem(problem)
-    said = None if segment is None else segment_in_line(segment)
-    how: Any = {"policy": policy, "rate": rate, "visits": visits, "batch": batch, "seed": seed, "segment": said}
+    said = None if context is None else context_in_line(context)
+    how: Any = {"policy": policy, "rate": rate, "visits": visits, "batch": batch, "seed": seed, "context": said}
     named = names_of(world)
     console = Console(stderr=True, markup=False, highlight=False)
     with Client(url, token) as client:

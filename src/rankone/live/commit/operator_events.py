@@ -272,12 +272,15 @@ def draft_factor(fold: Fold, draft: Draft, factor: str, levels: Any) -> None:
     draft.mark(Kind.ERA, era_note(fold, why, factors))
 
 
-def draft_segments(fold: Fold, draft: Draft, segments: Mapping[str, tuple[str, ...] | None]) -> None:
+def draft_context(fold: Fold, draft: Draft, context: Mapping[str, Any]) -> None:
     """Draft which attributes of visitors are told apart from now on."""
-    declared = tuple(segments.items())
+    declared = tuple(context.items())
+    if fold.policy.by_features:
+        do = "begin a new experiment: the policy has learned with these attributes"
+        raise InputError(f"the attributes with which {fold.policy.label} began", declaration_text(declared), do)
     if declared == fold.segments.declared:
-        raise InputError("segments that are not declared yet", declaration_text(declared), "no action needed")
-    why = f"segments declared: {declaration_text(declared)}"
+        raise InputError("attributes that are not declared yet", declaration_text(declared), "no action needed")
+    why = f"context declared: {declaration_text(declared)}"
     draft.mark(Kind.ERA, era_note(fold, why, segments=declared))
 
 

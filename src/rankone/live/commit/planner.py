@@ -48,7 +48,7 @@ from rankone.live.messages import Answer, Ask, Decision, Outcome, Request, Tell,
 from rankone.live.setting_kinds import micros
 from rankone.live.settings import Settings
 from rankone.live.storage import Storage
-from rankone.live.visitor_attributes import Segment, declared_part, settled_by
+from rankone.live.visitor_attributes import VisitorContext, declared_part, settled_by
 from rankone.specs import amount, duration
 from rankone.wording.combinations import combination_text
 from rankone.wording.lists import listed
@@ -75,7 +75,7 @@ class Planner:
         if news is not None:
             self.draft.add(Kind.CLOCK, -1, value=news)
         self._new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
-        # Keys drafted here -> (first place, count, source, segment).
+        # Keys drafted here -> (first place, count, source, context).
         self._keys: dict[str, tuple[int, int, str | None, str | None]] = {}
         self._declared = fold.segments.declared
         self._asked = self._closed = 0
@@ -127,23 +127,23 @@ class Planner:
 
     def _ask(self, request: Ask) -> PromisedDecisions | list[Decision]:
         """Draft decisions; return the promise of them, or the decisions that the same key got before."""
-        segment: Segment | None = request.segment
-        said, stored_key = None if segment is None else segment.text, self._stored_key(request)
+        context: VisitorContext | None = request.context
+        said, stored_key = None if context is None else context.text, self._stored_key(request)
         if stored_key is not None:
             before = self._asked_before(request, stored_key, said)
             if before is not None:
                 return before
         note: dict[str, Any] = {}
-        if segment is not None:
-            segment, ignored = declared_part(segment, self._declared, request.undeclared)
+        if context is not None:
+            context, ignored = declared_part(context, self._declared, request.undeclared)
             note |= {"ignored": ignored} if ignored else {}
-        counts = None if segment is None else segment.text
+        counts = None if context is None else context.text
         fold, first = self._fold, self._asked
         waiting, most = len(fold.open) + self._asked - self._closed + request.count, fold.settings.outcomes.max_open
         if waiting > most and not self._make_room(waiting - most):
             raise TooManyOpen(f"at most {most} open decisions", waiting, _advice(fold.settings))
-        if segment is not None and self._declared is None:
-            self._declared = settled_by(segment)
+        if context is not None and self._declared is None:
+            self._declared = settled_by(context)
         noise = secrets.token_bytes(16 * request.count)
         for index in range(request.count):
             secret, key = noise[16 * index : 16 * index + 16], None if index else stored_key
@@ -333,7 +333,7 @@ _ONCE = "tell each decision once; the first outcome stays"
 
 def _request_text(count: int, source: str | None, said: str | None) -> str:
     """Return an ask in words."""
-    about = [f"source '{source}'"] * (source is not None) + [f"segment {said}"] * (said is not None)
+    about = [f"source '{source}'"] * (source is not None) + [f"context {said}"] * (said is not None)
     return ", ".join([amount(count, "decision"), *about])
 
 

@@ -1,9 +1,12 @@
 """What an experiment knows of each segment of its visitors: what was shown, what came of it, what clicks say.
 
 Attributes are declared, with their levels if these shall be no others, or the first ask settles which there are
-(`rankone.live.visitor_attributes`). Each new combination of levels is a segment of its own, numbered in the order in
-which they came. There is room for `most` of them; visitors of later ones are counted together, as others, while the
-journal keeps what was said of each.
+(`rankone.live.visitor_attributes`); of a number its half of the range is a level. Each new combination of levels is a
+segment of its own, numbered in the order in which they came. There is room for `most` of them; visitors of later ones
+are counted together, as others, while the journal keeps what was said of each.
+
+Where the policy looks at features there may be many attributes, so each level of an attribute is a segment, `by level`,
+and a visitor belongs to one for each attribute that is known. The number of a visitor then has a bit for each segment.
 """
 
 import math
@@ -16,10 +19,18 @@ import numpy as np
 from rankone.compiling.tiers import tiered
 from rankone.evidence.levels import TRAFFIC_RATIOS, Evidence, resized, start_evidence, weigh
 from rankone.live.factors import widened
-from rankone.live.visitor_attributes import Declaration, fits, segment_of, settled_by
+from rankone.live.visitor_attributes import (
+    Declaration,
+    context_of,
+    fits,
+    groups_of,
+    segment_levels,
+    segment_text,
+    settled_by,
+)
 from rankone.numerics.arrays import Floats, Ints
 
-MOST = 64  # segments that are told apart
+MOST = 64  # segments that are told apart; by level 62, as numbers have bits
 _CELLS, _PAIRS = 2_000_000, 65_536  # combinations, and pairs of levels, of all segments together
 UNSAID, OTHERS = -1, -2  # who said nothing of a visitor; segments that came when there was no room
 ASKED, PULLS, CLICKS = range(3)
@@ -28,7 +39,8 @@ ASKED, PULLS, CLICKS = range(3)
 class Segments:
     """The segments of an experiment; `sizes` are those of its factors."""
 
-    def __init__(self, sizes: tuple[int, ...]) -> None:
+    def __init__(self, sizes: tuple[int, ...], by_level: bool = False) -> None:
+        self._by_level = by_level
         self.declared: Declaration | None = None  # None: nobody declared or said anything so far
         self.ignored: Counter[str] = Counter()  # decisions by what of them was ignored, see `declared_part`
         self.texts: list[str] = []  # as the journal has them, by number
@@ -48,7 +60,7 @@ class Segments:
     def most(self) -> int:
         """How many can be told apart."""
         levels, cells = sum(self._sizes), math.prod(self._sizes)
-        return min(MOST, _PAIRS // levels**2, _CELLS // cells)
+        return min(MOST - 2 * self._by_level, _PAIRS // levels**2, _CELLS // cells)
 
     def parts(self, pulls: Ints, clicks: Ints, living: tuple[Ints, ...]) -> tuple[Ints, Ints]:
         """Split counts of the living levels by segment, by the numbers that `told_to_policy` gives them."""
@@ -74,18 +86,22 @@ class Segments:
             self.evidence = [resized(evidence, sizes) for evidence in self.evidence]
 
     def number(self, text: str | None) -> int:
-        """Return the number of a segment, a new one if it is new."""
+        """Return the number of a visitor's segment, or segments, new ones if they are new."""
         if text is None:
             return UNSAID
-        result = self._numbers.get(text)
-        if result is None:
-            if self.declared is None:
-                self.declared = settled_by(segment_of(text))
-            result = OTHERS
-            if len(self.texts) < self.most:
-                self.add(text)
-                result = self._numbers[text]
-        return result
+        if self.declared is None:
+            self.declared = settled_by(context_of(text))
+        if not self._by_level:
+            return self._number(segment_text(text, self.declared))
+        own = [number for number in map(self._number, groups_of(text, self.declared)) if number != OTHERS]
+        return sum(1 << number for number in own) if own else UNSAID
+
+    def _number(self, text: str) -> int:
+        if text not in self._numbers:
+            if len(self.texts) >= self.most:
+                return OTHERS
+            self.add(text)
+        return self._numbers[text]
 
     def declare(self, declared: Declaration) -> dict[int, int]:
         """Tell other segments apart; return the new numbers of those there are.
@@ -94,7 +110,7 @@ class Segments:
         error is theirs; so where some get new ones, all that is proven of segments has to be proven anew.
         """
         self.declared = declared
-        kept = [number for number, text in enumerate(self.texts) if fits(segment_of(text), declared)]
+        kept = [number for number, text in enumerate(self.texts) if _fits(text, declared)]
         numbers = dict.fromkeys(range(len(self.texts)), OTHERS) | {old: new for new, old in enumerate(kept)}
         if len(kept) < len(self.texts):
             gone = [counts for number, counts in enumerate(self.counts) if numbers[number] == OTHERS]
@@ -134,6 +150,10 @@ class Segments:
         """Count decisions, outcomes or clicks of what is shown to a visitor of segment `number`."""
         if number == UNSAID:
             self.unsaid[what] += amount
+        elif self._by_level:
+            for each, counts in enumerate(self.counts):
+                if number >> each & 1:
+                    counts[(what, *shown)] += amount
         else:
             self._counts_of(number)[(what, *shown)] += amount
 
@@ -146,14 +166,17 @@ class Segments:
 
     def _known(self, numbers: Ints) -> Ints:
         """Return numbers as they are by now: of decisions from before a change of levels some are no longer known."""
-        return np.where(numbers >= len(self.texts), OTHERS, numbers)
+        return numbers if self._by_level else np.where(numbers >= len(self.texts), OTHERS, numbers)
 
     def weigh(self, numbers: Ints, shown: Ints, clicked: Ints, crosses: Floats) -> None:
         """Learn from outcomes, as `rankone.evidence.levels.weigh` does, each for its own segment."""
         numbers = self._known(numbers)
         nothing = start_evidence((0,) * len(self._sizes), TRAFFIC_RATIOS)
-        for number in np.unique(numbers[numbers >= 0]).tolist():
-            fits = numbers == number
+        each = range(len(self.texts)) if self._by_level else np.unique(numbers[numbers >= 0]).tolist()
+        for number in each:
+            fits = (numbers >= 0) & (numbers >> number & 1 == 1) if self._by_level else numbers == number
+            if not fits.any():
+                continue
             tiered(weigh, weigh.__module__)(
                 self.evidence[number], nothing, shown[fits], clicked[fits], crosses[fits], size=int(fits.sum())
             )
@@ -201,6 +224,11 @@ class Segments:
         for number in range(len(texts)):
             self.counts[number] = stored["counts"][number]
             self.evidence[number] = Evidence(*(stored[name][number] for name in Evidence._fields))
+
+
+def _fits(text: str, declared: Declaration) -> bool:
+    """Return whether a segment still is one where these attributes are declared."""
+    return fits(context_of(text), segment_levels(declared))
 
 
 def _wider(counts: Ints, sizes: tuple[int, ...]) -> Ints:

@@ -28,7 +28,8 @@ from rankone.live.evidence.goal_outcomes import GoalOutcomes
 from rankone.live.evidence.segments import ASKED, CLICKS, PULLS, UNSAID, Segments
 from rankone.live.evidence.weighed_outcomes import Weighed
 from rankone.live.factors import Factors, widened
-from rankone.live.fold.fold_facts import FoldFacts, Held, Open
+from rankone.live.fold.feature_counts import FeatureCounts, Open, features_of_each
+from rankone.live.fold.fold_facts import FoldFacts, Held
 from rankone.live.fold.goal_events import follow_goals
 from rankone.live.fold.policy_events import meaning
 from rankone.live.fold.unknown_policy import policy_of
@@ -50,7 +51,7 @@ from rankone.live.journal.events import (
 from rankone.live.journal.exclusions import Exclusions
 from rankone.live.journal.packing import pack_cross, settle_rounding, unpack_shown
 from rankone.live.settings import RESTART, Settings, as_tuples
-from rankone.live.visitor_attributes import Declaration, checked_declaration
+from rankone.live.visitor_attributes import Declaration, checked_declaration, features_of
 from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 from rankone.policies.advance import ASK, NOTHING, Stretch, advance
@@ -83,6 +84,7 @@ class Fold(FoldFacts):
         self._one: Stretch | None = None  # room for one event, used again and again
         self._ran: tuple[Any, ...] = ()  # what it was run with last, and the code for just that
         self._run: Callable[..., int] | None = None
+        self.feature_counts = FeatureCounts()
         self.eras, self.alarms, self.forbidden, self.archives = [], [], [], []
         self.exclusions = Exclusions(marks)
         starts = [head[SEQ] for head in marks.heads if head[KIND] in ERAS and with_policy]
@@ -121,7 +123,7 @@ class Fold(FoldFacts):
                 opened = self.open.pop(head[DECISION], _NOT_OPEN)
                 self.held.pop(head[DECISION], None)
                 self.voided_by_age += kind == _VOID and head[VALUE] == BY_AGE
-                outcomes += self._learn(head, texts, opened.cross, segment) if kind in _LEARNED else ()
+                outcomes += self._learn(head, texts, opened, segment) if kind in _LEARNED else ()
             elif kind == _HOLD:
                 self.held[head[DECISION]] = Held(head[VALUE], texts.source, texts.token)
             elif kind == _LATE:
@@ -173,11 +175,12 @@ class Fold(FoldFacts):
             segment = UNSAID
         else:
             self.segments.count(ASKED, segment, levels)
-        self.open[decision] = Open(tag, at, texts.secret or b"", shown, texts.token, texts.cross_chances, segment)
+        known = texts.cross_chances, texts.context if self.policy.by_features else None
+        self.open[decision] = Open(tag, at, texts.secret or b"", shown, texts.token, *known, segment)
         if self.settings.outcomes.window:
             self.due.append(decision)
 
-    def _learn(self, head: Sequence[int], texts: Texts, cross: bytes | None, segment: int | None) -> list[Weighed]:
+    def _learn(self, head: Sequence[int], texts: Texts, opened: Open, segment: int | None) -> list[Weighed]:
         """Count an outcome; return it to be weighed, unless it is excluded."""
         _, kind, _, decision, tag, value = head
         excluded = self.exclusions.taking(head, texts)
@@ -192,7 +195,8 @@ class Fold(FoldFacts):
         if segment is not None:
             self.segments.count(PULLS, segment, levels)
             self.segments.count(CLICKS, segment, levels, value)
-        hidden = self.exclusions.hidden(head, texts, self.evidence.sizes)
+        self.feature_counts.count(opened.context, levels, value)
+        hidden, cross = self.exclusions.hidden(head, texts, self.evidence.sizes), opened.cross
         return [Weighed(levels, value, cross, hidden, decision, tag >= 0 or cross is not None, segment)]
 
     def _count_late(self, head: Sequence[int], texts: Texts) -> list[Weighed]:
@@ -225,6 +229,8 @@ class Fold(FoldFacts):
         stretch.fill(what, shown, tags, [head[VALUE] for head in events.heads])
         if self.policy.by_segment:
             stretch.context[:] = self.segments.told_to_policy(segments, len(what))
+        elif self.policy.by_features:
+            stretch.context[:] = features_of_each(events, self.open, self.segments.declared or ())
         passed = self._advance_by(stretch)
         if passed < len(what):
             raise Diverged(events.heads[passed][SEQ])
@@ -240,7 +246,7 @@ class Fold(FoldFacts):
         if shown is None:
             return (-1,) * len(self.factors)
         levels = unpack_shown(shown, len(self.factors))
-        return levels if self._all_live else tuple([place[level] for place, level in zip(self._places, levels)])  # noqa: B905
+        return levels if self._all_live else tuple([place[level] for place, level in zip(self.places, levels)])  # noqa: B905
 
     def _note_chances(self, events: Events, index: int, cross: Floats, shown: int) -> None:
         """Write down the probabilities of a decision; where they are none, that: decisions never wait for them."""
@@ -279,8 +285,8 @@ class Fold(FoldFacts):
         self.asked, self.pulls, self.clicks, self.late = (np.zeros(self.factors.sizes, np.int64) for _ in range(4))
         self.earlier = np.zeros((3, *self.asked.shape), np.int64)
         self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
-        self.segments = Segments(self.factors.sizes)
-        declared = self.settings.watch.segments
+        self.segments = Segments(self.factors.sizes, self.policy.by_features)
+        declared = self.settings.context
         self.segments.declared = checked_declaration(declared) if declared else None
         self.goals = GoalOutcomes(self.settings, self.factors.sizes) if self.settings.goals else None
         self.evidence = ExperimentEvidence(self.settings, self.factors.each, segments=self.segments, goals=self.goals)
@@ -334,6 +340,7 @@ class Fold(FoldFacts):
             counts[:] = 0
         self.prior[:] = self.late[:] = 0
         self.learned_before = self.learned
+        self.feature_counts.forget()
         self.evidence.segments.forget()  # once what waits to be weighed was: it is of the time before
 
     def _begin_era(self, why: str, defeated: list[int]) -> None:
@@ -352,22 +359,14 @@ class Fold(FoldFacts):
         known = np.ix_(*self.live)
         pulls, clicks = self.pulls[known] + self.prior[0][known], self.clicks[known] + self.prior[1][known]
         if pulls.any() or self.decisions:  # decisions of earlier eras may still have outcomes
-            by_segment = self.policy.by_segment
-            pulls, clicks = self.segments.parts(pulls, clicks, known) if by_segment else (pulls, clicks)
-            self._advance_by(Stretch.known(pulls, clicks, by_segment))
-
-    def started(self) -> Any:
-        """Return the state of the policy before its first decision, on the levels that live now."""
-        sizes = [len(numbers) for numbers in self.live]
-        return self.policy.start(*sizes, forbidden=self.rules) if len(self.rules) else self.policy.start(*sizes)
+            self._advance_by(self.known(pulls, clicks))
 
     def place_levels(self) -> None:
         """Work out which level of the policy is which level of the experiment."""
         self.live, self._one, self._run = self.factors.living(), None, None
         self._all_live = self.factors.sizes == tuple(map(len, self.live))
-        # The place of each level of each factor among the living ones; -1: retired.
-        self._places = [[-1] * size for size in self.factors.sizes]
-        for places, live in zip(self._places, self.live, strict=True):
+        self.places = [[-1] * size for size in self.factors.sizes]
+        for places, live in zip(self.places, self.live, strict=True):
             for place, level in enumerate(live.tolist()):
                 places[level] = place
 
@@ -375,7 +374,8 @@ class Fold(FoldFacts):
         """Return room for so many events; for one event it is always the same, with room for probabilities."""
         if size == 1 and self._one is not None:
             return self._one
-        layout = Layout(shown=len(self.factors), outcome=1, context=int(self.policy.by_segment))
+        features = len(features_of(None, self.segments.declared or ())) if self.policy.by_features else 0
+        layout = Layout(shown=len(self.factors), outcome=1, context=features or int(self.policy.by_segment))
         stretch = Stretch.room(layout, size)
         if (with_crosses or size == 1) and self.evidence.fits:
             stretch = stretch._replace(crosses=np.empty((size, len(self.evidence.live))))

@@ -10,24 +10,14 @@ from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.goal_outcomes import GoalOutcomes
 from rankone.live.evidence.segments import Segments
 from rankone.live.factors import Factors, living_rules
+from rankone.live.fold.feature_counts import FeatureCounts, Open
 from rankone.live.journal.exclusions import Exclusions
 from rankone.live.settings import RESTART, Settings
 from rankone.numerics.arrays import Ints
 from rankone.policies import Policy
+from rankone.policies.advance import Stretch
 
 _BYTES, _OPEN_BYTES = 30_000, 600  # of memory besides arrays: of a fold, and of each decision that is open
-
-
-class Open(NamedTuple):
-    """A decision that waits for its outcome."""
-
-    tag: int
-    at: int
-    secret: bytes
-    shown: bytes  # the level of each factor that there was
-    token: str | None = None  # that asked
-    cross: bytes | None = None  # the probabilities of its cross
-    segment: int = -1  # of the visitor, see `rankone.live.evidence.segments`; -1: nobody said
 
 
 class Held(NamedTuple):
@@ -50,9 +40,11 @@ class FoldFacts:
     evidence: ExperimentEvidence
     exclusions: Exclusions
     segments: Segments
+    feature_counts: FeatureCounts
     goals: GoalOutcomes | None  # None: one goal, a click
     factors: Factors
     live: list[Ints]  # the numbers of the living levels of each factor
+    places: list[list[int]]  # the place of each level of each factor among the living ones; -1: retired
     prior: Ints  # pulls and clicks of each combination from before the experiment, (2, *sizes)
     asked: Ints  # decisions of each combination, and below outcomes that count and clicks; since the last restart
     pulls: Ints
@@ -144,6 +136,19 @@ class FoldFacts:
     def of_living(self, counts: Ints) -> Ints:
         """Return counts of the combinations of living levels, not to be changed."""
         return counts if self.factors.sizes == tuple(map(len, self.live)) else counts[np.ix_(*self.live)]
+
+    def known(self, pulls: Ints, clicks: Ints) -> Stretch:
+        """Return the events that feed what is known to a policy that has just started."""
+        if self.policy.by_features:
+            return self.feature_counts.known(pulls, clicks, self.places, self.segments.declared or ())
+        if self.policy.by_segment:
+            pulls, clicks = self.segments.parts(pulls, clicks, np.ix_(*self.live))
+        return Stretch.known(pulls, clicks, self.policy.by_segment)
+
+    def started(self) -> Any:
+        """Return the state of the policy before its first decision, on the levels that live now."""
+        sizes = [len(numbers) for numbers in self.live]
+        return self.policy.start(*sizes, forbidden=self.rules) if len(self.rules) else self.policy.start(*sizes)
 
     @property
     def rules(self) -> Ints:

@@ -21,8 +21,9 @@ from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.goal_outcomes import GoalOutcomes
 from rankone.live.evidence.segments import Segments
 from rankone.live.factors import Factors
+from rankone.live.fold.feature_counts import Open
 from rankone.live.fold.fold import Diverged, Fold
-from rankone.live.fold.fold_facts import Held, Open
+from rankone.live.fold.fold_facts import Held
 from rankone.live.fold.unknown_policy import policy_of
 from rankone.live.journal.events import Events, damaged
 from rankone.live.settings import Settings, as_tuples
@@ -63,6 +64,7 @@ def contents(fold: Fold) -> dict[str, Any]:
         "held": [[number, *held] for number, held in fold.held.items()],
         "excluded": list(fold.exclusions.taken.items()),
         "segments": [fold.segments.texts, fold.segments.declared, fold.segments.ignored],
+        "features": fold.feature_counts.facts(),
         "settings": fold.settings.note(),
         "policy": fold.policy.label,
         "wanted": list(fold.wanted.items()),
@@ -148,12 +150,13 @@ def _fill(fold: Fold, facts: dict[str, Any], arrays: Any) -> None:
     fold.policy = policy_of(facts["policy"])
     fold.factors = Factors.of_note(facts)
     fold.place_levels()
-    for number, tag, at, secret, shown, token, cross, segment in facts["open"]:
+    for number, tag, at, secret, shown, token, cross, *visitor in facts["open"]:
         known = None if cross is None else bytes.fromhex(cross)
-        fold.open[number] = Open(tag, at, bytes.fromhex(secret), bytes.fromhex(shown), token, known, segment)
+        fold.open[number] = Open(tag, at, bytes.fromhex(secret), bytes.fromhex(shown), token, known, *visitor)
     fold.held = {number: Held(*held) for number, *held in facts["held"]}
     fold.due = deque(fold.open) if fold.settings.outcomes.window else deque()
-    fold.segments = Segments(fold.factors.sizes)
+    fold.segments = Segments(fold.factors.sizes, fold.policy.by_features)
+    fold.feature_counts.restore(facts["features"])
     texts, declared, ignored = facts["segments"]
     fold.segments.restore(texts, as_tuples(declared), ignored, arrays)
     if fold.settings.goals:

@@ -34,7 +34,7 @@ _OUTCOME = {
 _TIME = "%Y-%m-%dT%H:%M:%S%.6f%:z"  # as in JSON lines
 _MORE = ("asked_at", "source", "outcome", "clicked", "learned", "outcome_at", "token", "chance")
 _GOAL = "goal_"  # before the names of goals
-_SEGMENT = "segment_"  # before the names of attributes
+_CONTEXT = "context_"  # before the names of attributes
 _FORMULA = r"""((?:^|;)[" ]*)([=+\-@\t\r])"""
 
 
@@ -49,7 +49,7 @@ def decisions_table(
     of a decision that explores under a policy which says none, that it explores and shows this.
     There is a column for each factor with the names of its levels, and one for each goal but a click that steers, named
     `goal_` and the goal: what was told in time, added up; of an amount that steers, `clicked` is what it was `rounded`
-    to. Where something was said of visitors, there is a column for each attribute, named `segment_` and the attribute.
+    to. Where something was said of visitors, there is a column for each attribute, named `context_` and the attribute.
 
     Args:
         database: where the experiment is.
@@ -108,8 +108,8 @@ def _attributes(attributes: Sequence[str]) -> list[pl.Expr]:
 
     if not attributes:
         return []
-    said = pl.col("segment").str.json_decode(pl.Struct(dict.fromkeys(attributes, pl.String)))
-    return [said.struct.field(attribute).alias(f"{_SEGMENT}{attribute}") for attribute in attributes]
+    said = pl.col("context").str.json_decode(pl.Struct(dict.fromkeys(attributes, pl.String)))
+    return [said.struct.field(attribute).alias(f"{_CONTEXT}{attribute}") for attribute in attributes]
 
 
 def _most_factors(storage: Storage, number: int) -> int:
@@ -190,7 +190,7 @@ def _asks(events: Events, n_factors: int) -> pl.DataFrame:
             "source": pl.Series([text.source for text in texts], dtype=pl.String),
             "token": pl.Series([text.token for text in texts], dtype=pl.String),
             "chance": pl.Series([text.chance for text in texts], dtype=pl.Float64),
-            "segment": pl.Series([text.context for text in texts], dtype=pl.String),
+            "context": pl.Series([text.context for text in texts], dtype=pl.String),
         }
     )
 

@@ -10,7 +10,7 @@ from rankone.live.fold.fold import Fold
 from rankone.live.report.segment_report import SegmentLevel, SegmentReport, SegmentsReport
 from rankone.live.verdict.segment_verdict import SegmentVerdict, segment_verdict, shrunken_ratios
 from rankone.live.verdict.verdict import Verdict
-from rankone.live.visitor_attributes import segment_of
+from rankone.live.visitor_attributes import context_of
 from rankone.numerics.arrays import Floats, Ints
 from rankone.wording.ratios import FEW_CLICKS, FEW_OUTCOMES
 
@@ -39,7 +39,7 @@ def make_segments(fold: Fold, state: Verdict, alike: bool) -> SegmentsReport | N
             ratios[:, level] = shrunken_ratios(segments.evidence, level, leader, score)
     allowed, each = fold.evidence.allowed, []
     for number, text in enumerate(segments.texts):
-        segment, (decisions, outcomes, clicks) = segment_of(text), segments.totals(number)
+        segment, (decisions, outcomes, clicks) = context_of(text), segments.totals(number)
         weighed = bool(segments.evidence[number].logs.any())  # evidence begins anew where other segments are declared
         enough = bool(known) and weighed and clicks >= FEW_CLICKS and outcomes >= FEW_OUTCOMES
         best = _best(allowed, ratios[number], levels_of_each, result.best[number]) if enough else []
@@ -48,7 +48,7 @@ def make_segments(fold: Fold, state: Verdict, alike: bool) -> SegmentsReport | N
         living = [(level, *names[level]) for levels in levels_of_each for level in levels.tolist()]
         each.append(
             SegmentReport(
-                name=segment.name,
+                name=segment.name if not fold.policy.by_features else f"{segment.attributes[0]} {segment.name}",
                 attributes=dict(zip(segment.attributes, segment.levels, strict=True)),
                 decisions=decisions,
                 outcomes=outcomes,

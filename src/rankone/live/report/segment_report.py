@@ -146,10 +146,11 @@ def _left_over(found: SegmentsReport) -> list[str]:
 
 def segment_table(found: SegmentsReport) -> list[str]:
     """Return the segments as lines of text."""
-    title = ", ".join(found.attributes)
+    by_level = any(len(segment.attributes) < len(found.attributes) for segment in found.segments)
+    title = "visitors with" if by_level else ", ".join(found.attributes)
     width = max(len(title), *(len(segment.name) for segment in found.segments)) if found.segments else len(title)
     lines = [f"  {title:<{width}}   visitors     clicks    rate  looks best (* proven)"]
-    for segment in found.segments:
+    for segment in sorted(found.segments, key=lambda each: each.name) if by_level else found.segments:
         best = ", ".join(f"{name}{'*' * (segment.proven.get(factor) == name)}" for factor, name in segment.best.items())
         rate = percent(segment.clicks / segment.outcomes) if segment.outcomes else "-"
         counts = f"{segment.decisions:>9,}  {segment.clicks:>9,}  {rate:>6}"

@@ -121,6 +121,8 @@ def add_cells(state: Any, precision: Floats, mean: Floats, slope: Floats) -> Non
         rate = sigma(score)
         off, bend = cell[d + 1] - cell[d] * rate, cell[d] * rate * (1.0 - rate)
         for k in range(d):
+            if cell[k] == 0.0:
+                continue
             slope[k] += off * cell[k]
             part = bend * cell[k]
             for i in range(k, d):

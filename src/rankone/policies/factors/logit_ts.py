@@ -27,6 +27,7 @@ from rankone.policies.engines.regression import (
     REG_ASKED,
     REG_CHANGED,
     REG_FREE,
+    REG_LEARNED,
     draw_weights,
     release,
     start_regression,
@@ -182,3 +183,4 @@ def _relearn(state: LogitCombinationState, shown: Any, pulls: int, clicks: int) 
         x = state.kept[state.free[0], 0]  # free, and never the next
         _set_features(state, x, state.visitor, 1, shown)
         _record(state, x, pulls, clicks)
+        state.counters[REG_LEARNED] += pulls

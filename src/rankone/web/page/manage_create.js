@@ -16,6 +16,8 @@ const goals = (given) => Object.fromEntries(lines(given).map((line) => line.spli
 // A name in each line, and what belongs to it behind an equals sign, if anything does.
 const byName = (text, value) => Object.fromEntries(lines(text).map((line) => line.split(/=(.*)/s)).map(([name, rest]) => [name.trim(), value(rest)]));
 
+const KIND = /^(bool|float|[-.\d]+\.\.[-.\d]+)$/; // of an attribute that has no levels
+
 // For each kind of setting: the field of a form, and what its text says. Settings whose field is empty are left out.
 const text = (each) => element("textarea", { name: each.path, rows: "2" });
 const digits = (each) => input(each.path, { type: "number", min: each.low, max: each.high, step: each.kind === "whole" ? "1" : "any" });
@@ -27,9 +29,9 @@ const KINDS = {
   policy: [(each) => input(each.path, { maxlength: "256" }), String],
   combination: [text, (given) => byName(given, (level) => (level ?? "").trim())],
   goals: [text, goals],
-  attributes: [text, (given) => byName(given, (levels) => levels === undefined ? null : levels.split(",").map((level) => level.trim()))],
+  attributes: [text, (given) => byName(given, (levels) => levels === undefined ? null : KIND.test(levels.trim()) ? levels.trim() : levels.split(",").map((level) => level.trim()))],
 };
-const EXAMPLES = { combination: "headline = A", attributes: "device = phone, desktop", goals: "click\norder: kind=amount, cap=500" };
+const EXAMPLES = { combination: "headline = A", attributes: "device = phone, desktop\nage = 18..90", goals: "click\norder: kind=amount, cap=500" };
 
 function settingField(setting) {
   const made = KINDS[setting.kind][0](setting);

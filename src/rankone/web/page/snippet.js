@@ -2,7 +2,7 @@
 // Whatever the service does, the page stays as it was written: nothing is hidden before everything to show is known.
 (() => {
   const script = document.currentScript;
-  let { experiment, token, visitor, signature, segment, within, wait = 300 } = script.dataset;
+  let { experiment, token, visitor, signature, context, within, wait = 300 } = script.dataset;
   const random = () => [...crypto.getRandomValues(new Uint32Array(4))].join("-");
   const base = new URL(`v1/experiments/${encodeURIComponent(experiment)}/`, script.src);
   const began = performance.now();
@@ -61,5 +61,5 @@
     for (const kind of ["click", "auxclick"]) addEventListener(kind, clicked, true);
   };
 
-  post(base + "visit", JSON.stringify({ token, visitor, signature, segment })).then(answered).catch(() => {});
+  post(base + "visit", JSON.stringify({ token, visitor, signature, context })).then(answered).catch(() => {});
 })();

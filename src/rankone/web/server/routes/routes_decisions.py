@@ -22,7 +22,7 @@ async def ask(call: Call) -> Response:
     """
     served = await call.service.experiment(call.name)
     body = call.body
-    wanted = Ask(body.count, call.key, body.source, call.token, body.segment, body.visitor, undeclared=REFUSE)
+    wanted = Ask(body.count, call.key, body.source, call.token, body.context, body.visitor, undeclared=REFUSE)
     return answer({"decisions": [decision.to_dict() for decision in await served.one(wanted)]})
 
 

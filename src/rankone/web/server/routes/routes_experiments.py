@@ -61,10 +61,6 @@ async def create_experiment(call: Call) -> Response:
     """Create an experiment; 200 if it is there with these settings, 409 if it is there with others."""
     settings = call.body.model_dump(exclude_none=True)
     name = settings.pop("name")
-    watch = settings.get("watch", {})
-    if watch.get("per_segment") and "segments" not in watch:
-        do = "declare what is known of visitors, such as {'device': ['phone', 'desktop']}"
-        raise InputError("segments for per_segment", "none", do)
     if not call.caller.may("admin", name):
         raise forbidden("admin", name)
     limits, max_open = call.service.limits, settings.get("outcomes", {}).get("max_open", 0)
@@ -173,4 +169,4 @@ _change("retire_level", "levels/retire", bodies.LevelBody, out.LevelNumber)
 _change("add_factor", "factors/add", bodies.FactorBody, large=True)
 _change("forbid", "forbid", bodies.ForbidBody)
 _change("allow", "allow", bodies.ForbidBody)
-_change("declare_segments", "segments", bodies.SegmentsBody)
+_change("declare_context", "context", bodies.ContextBody)

@@ -49,12 +49,12 @@ class EvaluationBody(Body):
         return visitor
 
     @property
-    def segment(self) -> dict[str, Any] | None:
+    def said(self) -> dict[str, Any] | None:
         """Of the context what can be an attribute of visitors. Other values are ignored, as undeclared ones are."""
         known = {
             name: value
             for name, value in self.context.items()
-            if name != _VISITOR and 0 < len(name) <= MAX_ATTRIBUTE and isinstance(value, (str, bool, int))
+            if name != _VISITOR and 0 < len(name) <= MAX_ATTRIBUTE and isinstance(value, (str, bool, int, float))
         }
         short = {name: value for name, value in known.items() if len(str(value)) <= MAX_ATTRIBUTE and str(value)}
         return dict(list(short.items())[:MAX_ATTRIBUTES]) or None
@@ -119,7 +119,7 @@ async def evaluate_flags(call: Call) -> Response:
 async def _evaluated(call: Call, name: str) -> list[dict[str, Any]]:
     body = call.body
     served: ServedExperiment = await call.service.experiment(name)
-    wanted = Ask(token=call.token, segment=body.segment, visitor=body.visitor, undeclared=IGNORE)
+    wanted = Ask(token=call.token, context=body.said, visitor=body.visitor, undeclared=IGNORE)
     decisions = await served.one(wanted)
     # The id is the same each time, so that nothing looks changed: it can tell, but not void.
     (decision,) = decisions if isinstance(decisions, AskedBefore) else once_more(decisions, visitor=True)

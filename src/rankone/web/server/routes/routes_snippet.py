@@ -15,7 +15,7 @@ from starlette.responses import Response
 from rankone.errors import RankoneError, StorageError
 from rankone.live import Ask, Tell, Void
 from rankone.live.messages import AskedBefore, Outcome, Track
-from rankone.live.visitor_attributes import IGNORE, segment_in_line
+from rankone.live.visitor_attributes import IGNORE, context_in_line
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.routes.operations import ONE, Call, answer, operation
 from rankone.web.server.routes.routes_decisions import OUTCOME, answer_tell
@@ -39,10 +39,10 @@ async def visit(call: Call) -> Response:
     of a visitor only declared attributes count; the rest is ignored.
     """
     served, visitor, signer = await call.service.experiment(call.name), call.body.visitor, None
-    said = None if call.body.segment is None else segment_in_line(call.body.segment)
+    said = None if call.body.context is None else context_in_line(call.body.context)
     if call.body.signature is not None:
         signer = await call.service.auth.signer(visitor or "", call.body.signature, call.name)
-    decisions = await served.one(Ask(token=call.token, segment=said, visitor=visitor, signer=signer, undeclared=IGNORE))
+    decisions = await served.one(Ask(token=call.token, context=said, visitor=visitor, signer=signer, undeclared=IGNORE))
     return answer({"decisions": [each.to_dict() for each in decisions], "repeated": isinstance(decisions, AskedBefore)})
 
 

@@ -17,8 +17,8 @@ from rankone.live.visitor_attributes import (
     MAX_ATTRIBUTES,
     MAX_DECLARED,
     MAX_LINE,
+    checked_context,
     checked_declaration,
-    checked_segment,
 )
 from rankone.web.server.access.tokens import EVERY, MAX_DAYS, MAX_RATE, SCOPES
 
@@ -46,14 +46,20 @@ Seconds = Annotated[float, Field(gt=0, le=SECONDS.high)]
 Levels = Annotated[list[Text], Field(min_length=1, max_length=MAX_LEVELS)]
 LevelsOrCount = Levels | Annotated[int, Field(ge=1, le=MAX_LEVELS)]
 Attribute = Annotated[Text, Field(max_length=MAX_ATTRIBUTE)]
-Segment = Annotated[
-    dict[Attribute, Attribute | bool | int],
+Context = Annotated[
+    dict[Attribute, Attribute | bool | int | float],
     Field(min_length=1, max_length=MAX_ATTRIBUTES, description="what is known of the visitor, of declared attributes"),
-    _refused_by(checked_segment),
+    _refused_by(checked_context),
 ]
 Declared = Annotated[
-    dict[Attribute, Annotated[list[Attribute | bool | int], Field(min_length=1, max_length=MAX_DECLARED)] | None],
-    Field(min_length=1, max_length=MAX_ATTRIBUTES, description="attributes of visitors with their levels; null: any"),
+    dict[
+        Attribute, Annotated[list[Attribute | bool | int], Field(min_length=1, max_length=MAX_DECLARED)] | Text | None
+    ],
+    Field(
+        min_length=1,
+        max_length=MAX_ATTRIBUTES,
+        description="attributes of visitors: their levels, 'bool', 'float', a range such as '18..90', null: any level",
+    ),
     _refused_by(checked_declaration),
 ]
 ByFactor = Annotated[dict[Text, Text], Field(min_length=1, max_length=MAX_FACTORS)]
@@ -125,7 +131,7 @@ class AskBody(Body):
 
     count: Count = 1
     source: Text | None = Field(None, description="who asks; kept with the decision")
-    segment: Segment | None = None
+    context: Context | None = None
     visitor: Text | None = Field(None, description="who it is for: the same one gets the same decision; without a key")
 
     @property
@@ -213,10 +219,10 @@ class FactorBody(Body):
     levels: Levels
 
 
-class SegmentsBody(Body):
-    """Which attributes of visitors are told apart, and with which levels."""
+class ContextBody(Body):
+    """Which attributes of visitors count, and what each may be."""
 
-    segments: Declared
+    context: Declared
 
 
 class ExportQuery(Body):
@@ -276,7 +282,7 @@ class VisitBody(_FromAPage):
     signature: Annotated[Text, Field(max_length=100)] | None = Field(
         None, description="by which a token with the scope 'sign' vouches for the visitor"
     )
-    segment: Annotated[Text, Field(max_length=MAX_LINE)] | None = Field(
+    context: Annotated[Text, Field(max_length=MAX_LINE)] | None = Field(
         None, description="what is known of the visitor: device=phone,country=DE"
     )
 
