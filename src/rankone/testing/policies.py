@@ -26,9 +26,8 @@ from rankone.simulation import simulate
 from rankone.testing.games import Game, Shown, game_of, play
 from rankone.testing.suite import Suite, expect, expect_plain_arrays, expect_refusal
 
-_LATE = 20  # decisions open at a time, where outcomes are late
+_LATE, _USERS = 20, 3  # decisions open at a time, where outcomes are late; users who arrive
 _RUNS, _STEPS = 40, 60  # in which what is shown is compared with how probable it was
-_USERS = 3
 _FACTORS = "see `decide` in rankone.kernels.policy"
 _REMEMBER = "keep all that is remembered in the state's arrays, and draw from rng only"
 _VOID = 0.1  # share of the decisions that never have an outcome, then
