@@ -13,6 +13,8 @@ from rankone.analysis import analyse as analyse
 from rankone.analysis import analyze as analyze
 from rankone.analysis import evaluate as evaluate
 from rankone.analysis import evaluate_lists as evaluate_lists
+from rankone.analysis.personal import Personal as Personal
+from rankone.analysis.personal import personal as personal
 from rankone.analysis.revenue import RevenueAnalysis as RevenueAnalysis
 from rankone.analysis.revenue import analyse_revenue as analyse_revenue
 from rankone.clicks.rank1_test.check import check_rank1 as check_rank1
