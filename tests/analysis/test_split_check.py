@@ -20,7 +20,7 @@ def test_a_mismatch_is_said_before_the_winner():
     table = arms(10_250, 8_110).with_columns(Conversions=pl.Series([512, 487]))
     answer = rankone.analyse(table)
     text = str(answer)
-    assert text.startswith("Sample ratio mismatch: Variant 'arm 0' was shown 10,250 times, 'arm 1' 8,110 times. If ")
+    assert text.startswith("Sample ratio mismatch: Variant 'arm 0' was shown 10,250 times, 'arm 1' 8,110 times: too")
     assert "is ahead, not proven yet: " in answer.headline
     assert text.index(answer.headline) > text.index("Sample ratio mismatch")
     assert "Variant: 'arm 1' is ahead, not proven yet." in text

@@ -37,12 +37,11 @@ class Mismatch(NamedTuple):
         """What is said of it before any winner."""
         once = "each visitor is counted once"
         if self.per_visitor > 1.0:
-            once = "visitors do not come again and again"
+            once = "few visitors come more than once"
         return (
             f"Sample ratio mismatch: {self.factor} '{self.most[0]}' was shown {self.most[1]:,} times, "
-            f"'{self.least[0]}' {self.least[1]:,} times. If the split was meant to be even and {once}, this is not "
-            f"chance (fewer than 1 in {1.0 / _CHANCE:,.0f} even splits are as uneven), and what follows cannot be "
-            "trusted."
+            f"'{self.least[0]}' {self.least[1]:,} times: too uneven for an even split. Do not trust what follows, "
+            f"if an even split was meant and {once}."
         )
 
     def to_dict(self) -> dict[str, Any]:

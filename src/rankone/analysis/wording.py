@@ -234,8 +234,6 @@ def _visitors(result: Analysis) -> str:
         said = f" The best are so close that this takes more than {_TIMES} times the visitors so far."
     elif math.isfinite(result.needed):
         said = f" If these differences are real: about {count_text(max(result.needed, 10.0))} more, split as before."
-    if len(result.counts.factors) >= 2:
-        said += " A live experiment needs fewer: see `rankone plan`."
     return said
 
 
