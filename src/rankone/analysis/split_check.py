@@ -40,8 +40,8 @@ class Mismatch(NamedTuple):
             once = "few visitors come more than once"
         return (
             f"Sample ratio mismatch: {self.factor} '{self.most[0]}' was shown {self.most[1]:,} times, "
-            f"'{self.least[0]}' {self.least[1]:,} times: too uneven for an even split. Do not trust what follows, "
-            f"if an even split was meant and {once}."
+            f"'{self.least[0]}' {self.least[1]:,} times: too uneven for an equal split. Do not trust what follows, "
+            f"if an equal split was meant and {once}."
         )
 
     def to_dict(self) -> dict[str, Any]:
