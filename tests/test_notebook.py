@@ -107,6 +107,15 @@ MAKERS: list[Callable[[], Any]] = [
     ),
     lambda: rankone.evaluate(moved().with_columns(chance=pl.Series([0.5, 1.0] * 200)), [HOSTILE, "b"]),
     lambda: rankone.clicks.propensities(moved()),
+    lambda: rankone.personal(
+        pl.DataFrame(
+            {"user": ["u", "v"] * 2, "item": [HOSTILE, "b", "b", HOSTILE], "shown": 90, "clicked": [9, 5, 8, 4]}
+        ),
+        user="user",
+        item="item",
+        shown="shown",
+        clicked="clicked",
+    ),
     lambda: rankone.clicks.examination_curve(moved_counts()),
 ]
 

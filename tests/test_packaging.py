@@ -188,7 +188,7 @@ main()
 def test_notices_and_citation_are_up_to_date():
     notice = (ROOT / "NOTICE").read_text()
     for requirement in itertools.chain(PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()):
-        assert f"    {re.match('[A-Za-z0-9-]+', requirement)[0]} " in notice, requirement
+        assert f"    {re.match('[A-Za-z0-9.-]+', requirement)[0]} " in notice, requirement
     assert f"\nversion: {rankone.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 

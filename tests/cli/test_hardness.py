@@ -88,7 +88,9 @@ def test_problems_lists_the_families() -> None:
     spelled = [entry["problem"] for entry in said]
     assert {"headlines:AxBxC", "needle:AxBxC", "product:AxBxC", "random:ROWSxCOLS"} <= set(spelled)
     assert {"cascade:ITEMSxPOSITIONS", "pbm-list:ITEMSxPOSITIONS", "dcm:ITEMSxPOSITIONS"} <= set(spelled)
-    assert spelled == sorted(spelled, key=lambda name: ("ITEMS" in name, name.partition(":")[0])), "lists come last"
+    assert spelled == sorted(spelled, key=lambda name: ("ITEMSxPOSITIONS" in name, name.partition(":")[0])), (
+        "lists come last"
+    )
     assert said[spelled.index("needle:AxBxC")]["parameters"] == "p=0.25, gap=0.5"
     text = output("problems")
     for part in ("needle:AxBxC", "seed=0, low=0, high=1", "FILE.json#NAME", "side (row or col)"):

@@ -189,7 +189,7 @@ def test_a_newer_journal_is_refused_with_a_sentence(healthy, tmp_path):
         error = error_of(Experiment, "homepage", db=copy)
         assert isinstance(error, JournalError)
         assert f"version {len(MIGRATIONS) + 1 if 'rankone_version' in statement else VERSION + 1}" in str(error)
-        assert "upgrade rankone" in str(error)
+        assert "Upgrade rankone" in str(error)
 
 
 def _fit_checksums(path, connection):

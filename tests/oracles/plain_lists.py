@@ -15,7 +15,7 @@ from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
-from rankone.policies.engines.index_race import exploration_level, index_at, kl_index, kl_level
+from rankone.policies.engines.index_race import exploration_level, goes_by_kl, index_at
 from rankone.policies.engines.lists.layout import UNTIL, looked_at, positions_by_order
 from rankone.policies.lists.cascades.cascade_kl_ucb import CascadeKLUCB
 from rankone.policies.lists.cascades.cascade_ts import CascadeTS
@@ -45,8 +45,7 @@ class PlainTSState(PlainState):
     pass
 
 
-exploration_level.register(PlainKLState)(kl_level)
-index_at.register(PlainKLState)(kl_index)
+goes_by_kl(PlainKLState)
 exploration_level.register(PlainUCB1State)(_level)
 index_at.register(PlainUCB1State)(_index)
 

@@ -81,7 +81,7 @@ def test_unknown_names_and_parameters():
             rankone.as_policy(f"{name}:c=-1")
     for row in (0.5, 2, "a"):
         with pytest.raises(
-            InputError, match=r"Expected a level of the policy 'best' as a whole number .* at most 1, but got .* try 1"
+            InputError, match=r"Expected a level of the policy 'best' as a whole number .* at most 1, but got .* Try 1"
         ):
             rankone.policies.Best(levels=(row, 0)).start(2, 2)
     with pytest.raises(InputError, match="Expected 2 levels for the policy 'best', but got none"):

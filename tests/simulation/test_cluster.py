@@ -234,8 +234,8 @@ def test_without_dask_the_extra_is_named(monkeypatch):
             RuntimeError("killed"),
             "workers that stay until the study is done, but got RuntimeError: killed. Start the study",
         ),
-        (distributed.client.ClosedClientError("closed"), "got ClosedClientError: closed - start the study again"),
-        (InputError("a", "b", "c"), "Expected a, but got b - c"),
+        (distributed.client.ClosedClientError("closed"), "got ClosedClientError: closed. Start the study again"),
+        (InputError("a", "b", "c"), "Expected a, but got b. C."),
     ],
 )
 def test_what_goes_wrong_on_a_worker_is_explained(problem, message):

@@ -172,6 +172,8 @@ def test_a_policy_that_looks_at_the_context_is_refused_where_there_is_none(tmp_p
     }
     for whose, meet in meetings.items():
         said = f"Expected a context from {whose}, but got none, and test-segments looks at it. "
+        if whose == "a live experiment":
+            said = "Expected attributes of visitors that make features, but got none, and the policy is test-segments. "
         with pytest.raises(InputError, match=said):
             meet()
     assert rankone.as_policy("test-segments").agent(2, 2, n_context=1).ask([1.0]).tag == 1

@@ -208,7 +208,7 @@ def test_the_command(tmp_path, capsys):
     ("text", "message"),
     [
         ("runs = ", "in TOML or YAML, but got an error"),
-        ('policies = "uts"', "expected 'problems' in sweep 'bad'"),
+        ('policies = "uts"', "Expected 'problems' in sweep 'bad'"),
         ('grids = 3\nproblems = "a"', "Expected setting of sweep 'bad' in .*, but got grids. Did you mean grid"),
         (SWEEPS.replace('"batch"', '"sizes"'), "Expected x as one of size, "),
         (SWEEPS + 'exponent = "one"', "Expected exponent of sweep 'wait' from -100 to 100, but got one"),

@@ -63,10 +63,12 @@ def test_targets_that_are_no_paths(url, target):
 
 def test_answers_are_not_guessed_at_and_not_kept(api):
     for operation in OPERATIONS:
-        path = operation.path.replace("{name}", "homepage").replace("{id}", "1-aa")
+        path = operation.path.replace("{name}", "homepage").replace("{id}", "1-aa").replace("{flag}", "homepage")
         answer = api(operation.method, path)
         assert answer.headers["X-Content-Type-Options"] == "nosniff", path
-        assert answer.headers.get_all("Cache-Control") == (["no-store"] if path.startswith("/v1") else [_kept(path)])
+        assert answer.headers.get_all("Cache-Control") == (
+            ["no-store"] if path.startswith(("/v1", "/ofrep")) else [_kept(path)]
+        )
     assert api("GET", "/v1/nothing").headers["Cache-Control"] == "no-store"
 
 
