@@ -7,7 +7,15 @@ from gymnasium.utils.env_checker import check_env
 import rankone.gym
 from rankone.errors import InputError
 
-PROBLEMS = ["needle:4x4", "needle:2x2x2", "cascade:10x3", "vial:20x3:d=4", "visitors:3x2:d=3"]
+PROBLEMS = [
+    "needle:4x4",
+    "needle:2x2x2",
+    "cascade:10x3",
+    "vial:20x3:d=4",
+    "visitors:3x2:d=3",
+    "latent:60x3:figure=2",
+    "dcm:10x3",
+]
 
 
 @pytest.mark.filterwarnings("ignore:.*Box observation space m:UserWarning")  # features have no bounds

@@ -16,7 +16,6 @@ from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats
 from rankone.policies.arrivals.model import Classes, Vectors, write_model
 from rankone.specs import number_in, whole_number
-from rankone.wording.numbers import percent
 from rankone.wording.ratios import effect_text
 
 _OFTEN = 20  # visits of a user from which users count as coming back
@@ -53,7 +52,7 @@ class Personal(Shown):
     def details(self) -> str:
         """Assumptions and method."""
         return (
-            "Assumes: which item a user saw did not depend on what this user would click, and users of the log stand "
+            "Assumes: items were shown in the same shares to every user and at all times, and users of the log stand "
             "for later ones. Half of the outcomes found classes of users and the best item of each; the other half "
             f"compared these with every single item for all, p = {self.gain.p_value:.2g}. Nothing is claimed about any "
             "one user."
@@ -64,10 +63,7 @@ class Personal(Shown):
         if self.clicked.sum() < _NOT_ENOUGH:
             return f"Not enough data yet: {self.clicked.sum():,.0f} clicks, at least {_NOT_ENOUGH} are needed."
         if not self.pays:
-            most = percent((max(gain.gain, 0.0) + _WIDTH * gain.error) / gain.rate, 2) if gain.rate > 0.0 else "?"
-            return (
-                f"No sign that the best item depends on the user: show '{best}' to all (personal: {most} more at most)."
-            )
+            return f"No sign that the best item depends on the user: show '{best}' to all. More clicks may tell."
         low, high = ((gain.gain + sign * _WIDTH * gain.error) / gain.rate for sign in (-1.0, 1.0))
         more = effect_text(1.0 + gain.gain / gain.rate, 1.0 + low, 1.0 + high)
         return f"The best item depends on the user: personal choice earns {more} clicks compared with '{best}' for all."
