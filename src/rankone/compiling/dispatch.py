@@ -110,6 +110,17 @@ def with_fields(state_class: Any, *fields: str) -> Any:
     return type(state_class.__name__, (namedtuple("Fields", (*state_class._fields, *fields)), state_class), {})
 
 
+def extends(state_class: Any) -> Callable[[type], Any]:
+    """Decorator: a class of state has the fields of another one and its own, and inherits the other's kernels."""
+
+    def extended(own: type) -> Any:
+        fields = namedtuple(own.__name__, dict.fromkeys((*state_class._fields, *own.__annotations__)))  # type: ignore[misc]
+        about = {"__module__": own.__module__, "__qualname__": own.__qualname__, "__doc__": own.__doc__}
+        return type(own.__name__, (own, fields, state_class), about)
+
+    return extended
+
+
 def dispatched(declaration: Callable[Parameters, Result]) -> Dispatched[Parameters, Result]:
     """Declare a kernel that every class of state has to register.
 

@@ -2,19 +2,20 @@
 
 import functools
 import typing
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-State = TypeVar("State", bound=NamedTuple)
+State = TypeVar("State")
 
 
 def start_state(kind: type[State], **given: Any) -> State:
     """Return a state of zeros, but for the values given by the names of its fields.
 
-    Each field declares its shape: sizes that are numbers or single letters, and what the letters are is given, too.
+    Each field declares its shape: sizes that are numbers, single letters or sums of them, and what the letters are is
+    given, too.
 
-    >>> from typing import Annotated
+    >>> from typing import Annotated, NamedTuple
     >>> from rankone.numerics.arrays import Floats, Ints
     >>> class Counts(NamedTuple):
     ...     clicks: Annotated[Ints, "L, K"]
@@ -22,11 +23,13 @@ def start_state(kind: type[State], **given: Any) -> State:
     >>> start_state(Counts, L=1, K=2, share=0.5)
     Counts(clicks=array([[0, 0]]), share=array([0.5]))
     """
-    return kind(*(_filled(*declared, given, name) for name, declared in _declared(kind).items()))
+    make: Any = kind
+    return make(*(_filled(*declared, given, name) for name, declared in _declared(make).items()))
 
 
 def _filled(dtype: Any, shape: str, given: dict[str, Any], name: str) -> Any:
-    result = np.zeros([given[size] if size in given else int(size) for size in shape.split(", ")], dtype)
+    sizes = [[given[part] if part in given else int(part) for part in size.split("+")] for size in shape.split(", ")]
+    result = np.zeros([sum(parts) for parts in sizes], dtype)
     result[...] = given.get(name, 0)
     return result
 

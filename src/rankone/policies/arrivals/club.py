@@ -14,21 +14,24 @@ too large a one unlike users do (`docs/nature.md`). ``alpha2=inf`` is one LinUCB
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
+from rankone.compiling.dispatch import extends
 from rankone.errors import InputError
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints, Mask
+from rankone.numerics.states import start_state
 from rankone.policies.arrivals.featured import (
     FT_ASKED,
+    Featured,
     FeaturedPolicy,
     add_outcome,
     give_back,
     keep_features,
-    keeps_features,
+    recalls,
     user_of,
 )
 from rankone.policies.arrivals.visits import show_largest
@@ -38,31 +41,21 @@ _MOST_USERS = 10_000  # the graph has a place for each two
 CLUB_ALPHA, CLUB_ALPHA2, CLUB_RANDOM = range(3)  # fields of `settings`
 
 
-class CLUBState(NamedTuple):
-    """Sums of each user (`FeaturedPolicy.tables`), the graph, and the sums of its components."""
+@extends(Featured)
+class CLUBState:
+    """Sums of each user (`Featured`), the graph, and the sums of its components."""
 
-    grams: Floats
-    moments: Floats
-    seen: Floats
-    kept: Floats
-    free: Ints
-    counters: Ints
-    sizes: Ints
-    forbidden: Ints
-    unit: Floats
-    recalled: Floats
-    scores: Floats
-    edges: Mask  # (N, N)
-    component: Ints  # (N,)
-    members: Ints  # (N,) of each component
-    inverse: Floats  # (N, d, d) M_i^-1
-    vector: Floats  # (N, d) w_i
-    pooled: Floats  # (N, d, d) Mbar^-1 of each component
-    total: Floats  # (N, d) bbar
-    settings: Floats  # (3,)
-    queue: Ints  # (2, N) scratch space: users to visit, and those not reached yet
-    work: Floats  # (2, d) scratch space
-    root: Floats  # (d, d) scratch space
+    edges: Annotated[Mask, "N, N"]
+    component: Annotated[Ints, "N"]
+    members: Annotated[Ints, "N"]  # of each component
+    inverse: Annotated[Floats, "N, d, d"]  # M_i^-1
+    vector: Annotated[Floats, "N, d"]  # w_i
+    pooled: Annotated[Floats, "N, d, d"]  # Mbar^-1 of each component
+    total: Annotated[Floats, "N, d"]  # bbar
+    settings: Annotated[Floats, "3"]
+    queue: Annotated[Ints, "2, N"]  # scratch space: users to visit, and those not reached yet
+    work: Annotated[Floats, "2, d"]  # scratch space
+    root: Annotated[Floats, "d, d"]  # scratch space
 
 
 @dataclass(frozen=True)
@@ -89,26 +82,18 @@ class CLUB(FeaturedPolicy):
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> CLUBState:
         tables = self.tables(sizes, forbidden)
-        users, d = tables["moments"].shape
+        users, identity = tables["N"], np.eye(tables["d"])
         if users > _MOST_USERS:
             raise InputError(f"at most {_MOST_USERS:,} users for club", f"{users:,}", "choose 'mixture-linear-ts'")
-        identity = np.repeat(np.eye(d)[None], users, axis=0)
-        members = np.zeros(users, np.int64)
-        members[0] = users
-        tables["grams"] = identity.copy()
-        return CLUBState(
+        return start_state(
+            CLUBState,
             **tables,
+            grams=identity,
             edges=~np.eye(users, dtype=bool),
-            component=np.zeros(users, np.int64),
-            members=members,
-            inverse=identity.copy(),
-            vector=np.zeros((users, d)),
+            members=[users] + [0] * (users - 1),
+            inverse=identity,
             pooled=identity,
-            total=np.zeros((users, d)),
-            settings=np.array([self.alpha, self.alpha2, float(self.graph == "random")]),
-            queue=np.zeros((2, users), np.int64),
-            work=np.zeros((2, d)),
-            root=np.zeros((d, d)),
+            settings=[self.alpha, self.alpha2, float(self.graph == "random")],
         )
 
 
@@ -259,7 +244,7 @@ def _record(state: Any, user: int, x: Floats, payoff: float) -> None:
 
 
 @decide.register(CLUBState)
-def _decide(state: CLUBState, context: Any, rng: Any, shown: Any) -> int:
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     items, d = len(state.scores), state.vector.shape[1]
     if state.counters[FT_ASKED] == 0 and state.settings[CLUB_RANDOM] > 0.0:
         _draw_graph(state, rng)
@@ -287,9 +272,9 @@ def _decide(state: CLUBState, context: Any, rng: Any, shown: Any) -> int:
 
 
 @learn.register(CLUBState)
-def _learn(state: CLUBState, shown: Any, tag: int, outcome: Any) -> None:
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     _record(state, int(state.kept[tag, 0]), state.kept[tag, 1:], state.unit[0] * outcome[0])
     give_back(state, tag)
 
 
-keeps_features(CLUBState, _record)
+recalls(CLUBState, _record)

@@ -6,7 +6,7 @@ open decisions are kept in slots, and the tag of a decision is its slot; a state
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,22 @@ from rankone.policies.engines.combinations import number_of
 _MOST = 10**8  # numbers kept of all users
 _SLOTS = 512
 FT_FREE, FT_ASKED, FT_SEEN, FT_NEXT, FT_WHOSE = range(5)  # fields of `counters`
+
+
+class Featured(NamedTuple):
+    """Sums over the outcomes of each user, and the features of open decisions."""
+
+    grams: Annotated[Floats, "N, d, d"]
+    moments: Annotated[Floats, "N, d"]
+    seen: Annotated[Floats, "N, 2"]
+    kept: Annotated[Floats, "S, F"]
+    free: Annotated[Ints, "S"]
+    counters: Annotated[Ints, "5"]
+    sizes: Annotated[Ints, "D"]
+    forbidden: Annotated[Ints, "R, D"]
+    unit: Annotated[Floats, "1"]
+    recalled: Annotated[Floats, "M, d"]
+    scores: Annotated[Floats, "M"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +55,7 @@ class FeaturedPolicy(CombinationPolicy):
     unit: Annotated[float | None, "(0, inf)"] = None
 
     def tables(self, sizes: Ints, forbidden: Ints) -> dict[str, Any]:
-        """Return the fields that every state has."""
+        """Return what `start_state` needs for the fields of `Featured`."""
         if self.users is None or self.features is None:
             do = "play a problem that has both, such as clustered-linear:500x10"
             raise InputError(f"users, and items with features, for {self.name}", "none", do)
@@ -47,19 +63,10 @@ class FeaturedPolicy(CombinationPolicy):
         if n * d * d > _MOST:
             got = f"{n:,} users with {d:,} x {d:,}"
             raise InputError(f"at most {_MOST:,} sums of users for {self.name}", got, "take users or features away")
-        return {
-            "grams": np.zeros((n, d, d)),
-            "moments": np.zeros((n, d)),
-            "seen": np.zeros((n, 2)),
-            "kept": np.zeros((_SLOTS, 1 + d)),
-            "free": np.arange(_SLOTS)[::-1].copy(),
-            "counters": np.array([_SLOTS, 0, 0, 0, 0]),
-            "sizes": sizes,
-            "forbidden": forbidden,
-            "unit": np.array([self.unit or 1.0]),
-            "recalled": np.zeros((items, d)),
-            "scores": np.zeros(items),
-        }
+        shapes = {"N": n, "d": d, "M": items, "S": _SLOTS, "F": 1 + d, "R": len(forbidden), "D": len(sizes)}
+        free, unit = np.arange(_SLOTS)[::-1], self.unit or 1.0
+        counters = [_SLOTS, 0, 0, 0, 0]
+        return shapes | {"free": free, "counters": counters, "sizes": sizes, "forbidden": forbidden, "unit": unit}
 
 
 @inlined
@@ -100,6 +107,7 @@ def add_outcome(state: Any, user: int, x: Floats, payoff: float) -> None:
     state.counters[FT_SEEN] += 1
 
 
+@grown.register(Featured)
 def _grown(state: Any, more: int) -> Any:
     old = len(state.free)
     added = max(more - int(state.counters[FT_FREE]), old)
@@ -111,6 +119,7 @@ def _grown(state: Any, more: int) -> Any:
     return state._replace(kept=kept, free=free, counters=counters)
 
 
+@set_context.register(Featured)
 def _set_context(state: Any, context: Any) -> None:
     items, d = state.recalled.shape
     state.counters[FT_WHOSE] = user_of(state, context)
@@ -119,19 +128,21 @@ def _set_context(state: Any, context: Any) -> None:
             state.recalled[item, k] = context[1 + k * items + item]
 
 
-def keeps_features(state_class: type, record: Any) -> None:
-    """Register what states with the fields of `FeaturedPolicy.tables` do besides deciding and learning.
+@withdraw.register(Featured)
+def _withdraw(state: Any, shown: Any, tag: int) -> None:
+    give_back(state, tag)
 
-    `record` is the kernel (state, user, features, payoff) that learns.
-    """
 
+@room.register(Featured)
+def _room(state: Any) -> int:
+    return int(state.counters[FT_FREE])
+
+
+def recalls(state_class: type, record: Any) -> None:
+    """Register how outcomes are recalled; `record` is the kernel (state, user, features, payoff) that learns."""
+
+    @relearn.register(state_class)
     def recall(state: Any, shown: Any, pulls: int, clicks: int) -> None:
         x = state.recalled[number_of(state.sizes, shown)]
         for index in range(pulls):
             record(state, state.counters[FT_WHOSE], x, state.unit[0] if index < clicks else 0.0)
-
-    relearn.register(state_class)(recall)
-    set_context.register(state_class)(_set_context)
-    withdraw.register(state_class)(lambda state, shown, tag: give_back(state, tag))
-    room.register(state_class)(lambda state: state.counters[FT_FREE])
-    grown.register(state_class)(_grown)

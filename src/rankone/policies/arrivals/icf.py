@@ -13,17 +13,19 @@ mean and covariance of the log's users (``prior=learned``) they are first shown 
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
+from rankone.compiling.dispatch import extends
 from rankone.errors import InputError
 from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.states import start_state
 from rankone.policies.arrivals.lowrank_ts import draw_user, fill_user, normal_priors
 from rankone.policies.arrivals.model import read_model
-from rankone.policies.arrivals.visits import VisitPolicy, file_waiting, learns_visits, show_largest, user_in
+from rankone.policies.arrivals.visits import VisitPolicy, Visits, file_waiting, show_largest, user_in
 from rankone.policies.engines.regression import set_root, solve_down, solve_up
 
 _LAMBDA = 5.0  # noise over the variance of users' numbers, where they begin at 0
@@ -32,24 +34,19 @@ _NEVER = -1e300
 ICF_NOISE, ICF_ALPHA, ICF_CENTRE, ICF_REPEATS = range(4)
 
 
-class _ICFState(NamedTuple):
-    """Counts of each user and item (`VisitPolicy.tables`), and what is known of items and users."""
+@extends(Visits)
+class _ICFState:
+    """Counts of each user and item (`Visits`), and what is known of items and users."""
 
-    pulls: Floats
-    clicks: Floats
-    waiting: Ints
-    counters: Ints
-    sizes: Ints
-    forbidden: Ints
-    means: Floats  # (M, r) of the vectors of items
-    spread: Floats  # (M, r, r) roots of their covariances
-    of_items: Floats  # (M, r) as last drawn
-    user_prior: Floats  # (1 + r, r) precision times mean, then the precision
-    settings: Floats  # (4,)
-    root: Floats  # (r, r) scratch space
-    drawn: Floats  # (r,) scratch space
-    work: Floats  # (r,) scratch space
-    scores: Floats  # (M,) scratch space
+    means: Annotated[Floats, "M, r"]  # of the vectors of items
+    spread: Annotated[Floats, "M, r, r"]  # roots of their covariances
+    of_items: Annotated[Floats, "M, r"]  # as last drawn
+    user_prior: Annotated[Floats, "1+r, r"]  # precision times mean, then the precision
+    settings: Annotated[Floats, "4"]
+    root: Annotated[Floats, "r, r"]  # scratch space
+    drawn: Annotated[Floats, "r"]  # scratch space
+    work: Annotated[Floats, "r"]  # scratch space
+    scores: Annotated[Floats, "M"]  # scratch space
 
 
 class ICFTSState(_ICFState):
@@ -78,25 +75,22 @@ class ICF(VisitPolicy):
     def begin(self, kind: Any, sizes: Ints, forbidden: Ints, alpha: float) -> Any:
         """Return the state before the first decision."""
         tables = self.tables(sizes, forbidden)
-        items = tables["pulls"].shape[1]
-        known = read_model(self.model, "vectors", items, self.name)
+        known = read_model(self.model, "vectors", tables["M"], self.name)
         if known is None:
             do = f"write '{self.name}:model=FILE', with a file of rankone.personal"
             raise InputError(f"vectors of items for {self.name}", "none", do)
         r, prior = len(known.user_mean), normal_priors(known)[0]
         if self.prior == "zero":
             prior = np.concatenate([np.zeros((1, r)), np.eye(r) * _LAMBDA / known.noise[0]])
-        return kind(
+        return start_state(
+            kind,
             **tables,
+            r=r,
             means=known.item_mean,
             spread=np.linalg.cholesky(known.item_cov),
-            of_items=known.item_mean.copy(),
+            of_items=known.item_mean,
             user_prior=prior,
-            settings=np.array([known.noise[0], alpha, known.centre[0], float(self.repeat)]),
-            root=np.zeros((r, r)),
-            drawn=np.zeros(r),
-            work=np.zeros(r),
-            scores=np.zeros(items),
+            settings=[known.noise[0], alpha, known.centre[0], float(self.repeat)],
         )
 
 
@@ -162,7 +156,7 @@ def _score(state: Any, vector: Floats) -> None:
 
 
 @decide.register(ICFTSState)
-def _decide_ts(state: ICFTSState, context: Any, rng: Any, shown: Any) -> int:
+def _decide_ts(state: Any, context: Any, rng: Any, shown: Any) -> int:
     file_waiting(state)
     user = user_in(state, context)
     _draw_items(state, rng)
@@ -173,7 +167,7 @@ def _decide_ts(state: ICFTSState, context: Any, rng: Any, shown: Any) -> int:
 
 
 @decide.register(ICFUCBState)
-def _decide_ucb(state: ICFUCBState, context: Any, rng: Any, shown: Any) -> int:
+def _decide_ucb(state: Any, context: Any, rng: Any, shown: Any) -> int:
     file_waiting(state)
     user = user_in(state, context)
     fill_user(state, user)
@@ -191,7 +185,3 @@ def _decide_ucb(state: ICFUCBState, context: Any, rng: Any, shown: Any) -> int:
         state.scores[item] += state.settings[ICF_ALPHA] * math.sqrt(square)
     _show(state, user, rng, shown)
     return user
-
-
-learns_visits(ICFTSState)
-learns_visits(ICFUCBState)

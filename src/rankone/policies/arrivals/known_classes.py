@@ -11,34 +11,31 @@ given what the user has clicked, show its best item. All classes are as probable
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
+from rankone.compiling.dispatch import extends
 from rankone.errors import InputError
 from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.states import start_state
 from rankone.policies.arrivals.model import read_model
-from rankone.policies.arrivals.visits import VisitPolicy, file_waiting, learns_visits, pick_by, show_largest, user_in
+from rankone.policies.arrivals.visits import VisitPolicy, Visits, file_waiting, pick_by, show_largest, user_in
 from rankone.specs import Numbers
 
 _EDGE = 1e-6
 
 
-class _KnownState(NamedTuple):
-    """Counts of each user and item (`VisitPolicy.tables`), and what is known of classes."""
+@extends(Visits)
+class _KnownState:
+    """Counts of each user and item (`Visits`), and what is known of classes."""
 
-    pulls: Floats
-    clicks: Floats
-    waiting: Ints
-    counters: Ints
-    sizes: Ints
-    forbidden: Ints
-    rates: Floats  # (C, M)
-    shares: Floats  # (C,) logarithms
-    weights: Floats  # (C,) scratch space
-    scores: Floats  # (M,) scratch space
+    rates: Annotated[Floats, "C, M"]
+    shares: Annotated[Floats, "C"]  # logarithms
+    weights: Annotated[Floats, "C"]  # scratch space
+    scores: Annotated[Floats, "M"]  # scratch space
 
 
 class LatentUCBState(_KnownState):
@@ -65,18 +62,15 @@ class KnownClasses(VisitPolicy):
     def begin(self, kind: Any, sizes: Ints, forbidden: Ints) -> Any:
         """Return the state before the first decision."""
         tables = self.tables(sizes, forbidden)
-        items = tables["pulls"].shape[1]
+        items = tables["M"]
         known = read_model(self.model, "classes", items, self.name)
         if known is None and (self.means is None or len(self.means) % items):
             got = "none" if self.means is None else f"{len(self.means)} rates for {items} items"
             do = "write model=FILE, from rankone.personal, or play a problem such as latent:50x10"
             raise InputError(f"the click rates of each class for {self.name}", got, do)
         rates = np.reshape(self.means or (), (-1, items)) if known is None else known.means
-        shares = np.ones(len(rates)) if known is None else known.members + 1.0
-        work = np.zeros(len(rates)), np.zeros(items)
-        return kind(
-            **tables, rates=np.clip(rates, _EDGE, 1.0 - _EDGE), shares=np.log(shares), weights=work[0], scores=work[1]
-        )
+        shares = np.log(np.ones(len(rates)) if known is None else known.members + 1.0)
+        return start_state(kind, **tables, C=len(rates), rates=np.clip(rates, _EDGE, 1.0 - _EDGE), shares=shares)
 
 
 @dataclass(frozen=True)
@@ -121,7 +115,7 @@ def _admissible(state: Any, user: int, each: int, radius: float) -> bool:
 
 
 @decide.register(LatentUCBState)
-def _decide_ucb(state: LatentUCBState, context: Any, rng: Any, shown: Any) -> int:
+def _decide_ucb(state: Any, context: Any, rng: Any, shown: Any) -> int:
     file_waiting(state)
     user, outcomes, largest, chosen = user_in(state, context), 0.0, -math.inf, -1
     for item in range(len(state.scores)):
@@ -141,7 +135,7 @@ def _decide_ucb(state: LatentUCBState, context: Any, rng: Any, shown: Any) -> in
 
 
 @decide.register(LatentTSState)
-def _decide_ts(state: LatentTSState, context: Any, rng: Any, shown: Any) -> int:
+def _decide_ts(state: Any, context: Any, rng: Any, shown: Any) -> int:
     file_waiting(state)
     user = user_in(state, context)
     for each in range(len(state.weights)):
@@ -152,7 +146,3 @@ def _decide_ts(state: LatentTSState, context: Any, rng: Any, shown: Any) -> int:
                 state.weights[each] += clicks * math.log(rate) + (pulls - clicks) * math.log(1.0 - rate)
     show_largest(state, state.rates[pick_by(state.weights, rng)], rng, shown)
     return user
-
-
-learns_visits(LatentUCBState)
-learns_visits(LatentTSState)

@@ -17,21 +17,23 @@ however many users there are.
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
+from rankone.compiling.dispatch import extends
 from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.states import start_state
 from rankone.policies.arrivals.model import Vectors, read_model
 from rankone.policies.arrivals.visits import (
     V_WAITING,
     VisitPolicy,
+    Visits,
     draw_normal,
     file_visit,
     file_waiting,
-    learns_visits,
     show_largest,
     sweeps_due,
     user_in,
@@ -40,25 +42,20 @@ from rankone.policies.arrivals.visits import (
 LR_NOISE, LR_SCALE, LR_CENTRE, LR_FIT_NOISE, LR_FIT_SCALE = range(5)  # fields of `settings`
 
 
-class LowRankState(NamedTuple):
-    """Counts of each user and item (`VisitPolicy.tables`), and the vectors as they were last drawn."""
+@extends(Visits)
+class LowRankState:
+    """Counts of each user and item (`Visits`), and the vectors as they were last drawn."""
 
-    pulls: Floats
-    clicks: Floats
-    waiting: Ints
-    counters: Ints
-    sizes: Ints
-    forbidden: Ints
-    of_users: Floats  # (N, r) U
-    of_items: Floats  # (M, r) V
-    squares: Floats  # (M, r, r) of each item the sum of u u' over all outcomes, the upper half
-    sums: Floats  # (M, r) of each item the sum of (outcome - centre) u
-    user_prior: Floats  # (1 + r, r) precision times mean, then the precision
-    item_prior: Floats  # (M, 1 + r, r)
-    settings: Floats  # (5,)
-    root: Floats  # (r, r) scratch space
-    drawn: Floats  # (r,) scratch space
-    scores: Floats  # (M,) scratch space
+    of_users: Annotated[Floats, "N, r"]  # U
+    of_items: Annotated[Floats, "M, r"]  # V
+    squares: Annotated[Floats, "M, r, r"]  # of each item the sum of u u' over all outcomes, the upper half
+    sums: Annotated[Floats, "M, r"]  # of each item the sum of (outcome - centre) u
+    user_prior: Annotated[Floats, "1+r, r"]  # precision times mean, then the precision
+    item_prior: Annotated[Floats, "M, 1+r, r"]
+    settings: Annotated[Floats, "5"]
+    root: Annotated[Floats, "r, r"]  # scratch space
+    drawn: Annotated[Floats, "r"]  # scratch space
+    scores: Annotated[Floats, "M"]  # scratch space
 
 
 @dataclass(frozen=True)
@@ -86,8 +83,12 @@ class LowRankTS(VisitPolicy):
     model: str | None = None
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> LowRankState:
+        return self.begin(LowRankState, sizes, forbidden)
+
+    def begin(self, kind: Any, sizes: Ints, forbidden: Ints, **more: int) -> Any:
+        """Return the state before the first decision; `more`: sizes of further arrays."""
         tables = self.tables(sizes, forbidden, max(self.sweep, self.n_users()) if self.sweep else 0)
-        users, items = tables["pulls"].shape
+        items = tables["M"]
         known = read_model(self.model, "vectors", items, self.name)
         r = self.rank if known is None else len(known.user_mean)
         prior, settings = np.zeros((1 + items, 1 + r, r)), np.zeros(5)
@@ -99,19 +100,7 @@ class LowRankTS(VisitPolicy):
         else:
             settings[LR_NOISE], settings[LR_CENTRE] = known.noise[0], known.centre[0]
             prior = normal_priors(known)
-        return LowRankState(
-            **tables,
-            of_users=np.zeros((users, r)),
-            of_items=np.zeros((items, r)),
-            squares=np.zeros((items, r, r)),
-            sums=np.zeros((items, r)),
-            user_prior=prior[0].copy(),
-            item_prior=prior[1:].copy(),
-            settings=settings,
-            root=np.zeros((r, r)),
-            drawn=np.zeros(r),
-            scores=np.zeros(items),
-        )
+        return start_state(kind, **tables, **more, r=r, user_prior=prior[0], item_prior=prior[1:], settings=settings)
 
 
 def normal_priors(known: Vectors) -> Floats:
@@ -251,7 +240,7 @@ def show_best_of(state: Any, rng: Any, shown: Any) -> None:
 
 
 @decide.register(LowRankState)
-def _decide(state: LowRankState, context: Any, rng: Any, shown: Any) -> int:
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     due = sweeps_due(state)
     if due > 0:
         file_waiting(state)
@@ -267,6 +256,3 @@ def _decide(state: LowRankState, context: Any, rng: Any, shown: Any) -> int:
     draw_user(state, user, rng)
     show_best_of(state, rng, shown)
     return user
-
-
-learns_visits(LowRankState)

@@ -13,21 +13,22 @@ cluster. After every 100 outcomes (20 in the first 2,000) redraw all z, then all
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
-
-import numpy as np
+from typing import Annotated, Any
 
 from rankone.compiling.compiled import noalloc
+from rankone.compiling.dispatch import extends
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.states import start_state
 from rankone.policies.arrivals.featured import (
     FT_NEXT,
     FT_SEEN,
+    Featured,
     FeaturedPolicy,
     add_outcome,
     give_back,
     keep_features,
-    keeps_features,
+    recalls,
     user_of,
 )
 from rankone.policies.arrivals.visits import draw_normal, draw_shares, pick_by, show_largest
@@ -37,28 +38,18 @@ _NOISE_RATE = 0.01  # of the inverse gamma prior
 ML_NOISE, ML_SPREAD = range(2)  # fields of `settings`
 
 
-class MixtureLinearState(NamedTuple):
-    """Sums of each user (`FeaturedPolicy.tables`), and the clusters as they were last drawn."""
+@extends(Featured)
+class MixtureLinearState:
+    """Sums of each user (`Featured`), and the clusters as they were last drawn."""
 
-    grams: Floats
-    moments: Floats
-    seen: Floats
-    kept: Floats
-    free: Ints
-    counters: Ints
-    sizes: Ints
-    forbidden: Ints
-    unit: Floats
-    recalled: Floats
-    scores: Floats
-    theta: Floats  # (C, d)
-    shares: Floats  # (C,) logarithms of rho
-    members: Floats  # (C,)
-    label: Ints  # (N,) z
-    settings: Floats  # (2,) s2 and the prior variance of theta
-    weights: Floats  # (C,) scratch space
-    root: Floats  # (d, d) scratch space
-    drawn: Floats  # (d,) scratch space
+    theta: Annotated[Floats, "C, d"]
+    shares: Annotated[Floats, "C"]  # logarithms of rho
+    members: Annotated[Floats, "C"]
+    label: Annotated[Ints, "N"]  # z
+    settings: Annotated[Floats, "2"]  # s2 and the prior variance of theta
+    weights: Annotated[Floats, "C"]  # scratch space
+    root: Annotated[Floats, "d, d"]  # scratch space
+    drawn: Annotated[Floats, "d"]  # scratch space
 
 
 @dataclass(frozen=True)
@@ -83,20 +74,8 @@ class MixtureLinearTS(FeaturedPolicy):
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> MixtureLinearState:
         tables = self.tables(sizes, forbidden)
-        users, d = tables["moments"].shape
-        spread = 1.5 / math.sqrt(d) if self.spread is None else self.spread
-        count = self.clusters
-        return MixtureLinearState(
-            **tables,
-            theta=np.zeros((count, d)),
-            shares=np.zeros(count),
-            members=np.zeros(count),
-            label=np.zeros(users, np.int64),
-            settings=np.array([0.25, spread * spread]),
-            weights=np.zeros(count),
-            root=np.zeros((d, d)),
-            drawn=np.zeros(d),
-        )
+        spread = 1.5 / math.sqrt(tables["d"]) if self.spread is None else self.spread
+        return start_state(MixtureLinearState, **tables, C=self.clusters, settings=[0.25, spread * spread])
 
 
 @noalloc
@@ -174,7 +153,7 @@ def _sweep(state: Any, rng: Any) -> None:
 
 
 @decide.register(MixtureLinearState)
-def _decide(state: MixtureLinearState, context: Any, rng: Any, shown: Any) -> int:
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     counters, items = state.counters, len(state.scores)
     if counters[FT_SEEN] >= counters[FT_NEXT]:
         counters[FT_NEXT] = counters[FT_SEEN] + (_OFTEN if counters[FT_SEEN] < _EARLY else _SELDOM)
@@ -192,9 +171,9 @@ def _decide(state: MixtureLinearState, context: Any, rng: Any, shown: Any) -> in
 
 
 @learn.register(MixtureLinearState)
-def _learn(state: MixtureLinearState, shown: Any, tag: int, outcome: Any) -> None:
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     add_outcome(state, int(state.kept[tag, 0]), state.kept[tag, 1:], state.unit[0] * outcome[0])
     give_back(state, tag)
 
 
-keeps_features(MixtureLinearState, add_outcome)
+recalls(MixtureLinearState, add_outcome)

@@ -16,22 +16,24 @@ A class too many costs 5 to 20 %, a class too few more.
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
+from rankone.compiling.dispatch import extends
 from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
+from rankone.numerics.states import start_state
 from rankone.policies.arrivals.model import read_model
 from rankone.policies.arrivals.visits import (
     V_WAITING,
     VisitPolicy,
+    Visits,
     draw_shares,
     file_visit,
     file_waiting,
-    learns_visits,
     pick_by,
     show_largest,
     sweeps_due,
@@ -41,25 +43,20 @@ from rankone.policies.arrivals.visits import (
 _EDGE = 1e-6  # click rates stay so far from 0 and 1
 
 
-class MixtureState(NamedTuple):
-    """Counts of each user and item (`VisitPolicy.tables`), and the classes as they were last drawn."""
+@extends(Visits)
+class MixtureState:
+    """Counts of each user and item (`Visits`), and the classes as they were last drawn."""
 
-    pulls: Floats
-    clicks: Floats
-    waiting: Ints
-    counters: Ints
-    sizes: Ints
-    forbidden: Ints
-    rates: Floats  # (C, M) theta
-    logs: Floats  # (2, C, M) of 1 - theta and of theta
-    shown: Floats  # (C, M) how often each item was shown to users of each class, with what is known from a log
-    clicked: Floats  # (C, M)
-    prior: Floats  # (2, C, M) known from a log: shown and clicked
-    known: Floats  # (C,) users of each class, from a log
-    members: Floats  # (C,) users of each class, with those from a log
-    shares: Floats  # (C,) logarithms of rho
-    label: Ints  # (N,) z
-    weights: Floats  # (C,) scratch space
+    rates: Annotated[Floats, "C, M"]  # theta
+    logs: Annotated[Floats, "2, C, M"]  # of 1 - theta and of theta
+    shown: Annotated[Floats, "C, M"]  # to users of each class, with what is known from a log
+    clicked: Annotated[Floats, "C, M"]
+    prior: Annotated[Floats, "2, C, M"]  # known from a log: shown and clicked
+    known: Annotated[Floats, "C"]  # users of each class, from a log
+    members: Annotated[Floats, "C"]  # users of each class, with those from a log
+    shares: Annotated[Floats, "C"]  # logarithms of rho
+    label: Annotated[Ints, "N"]  # z
+    weights: Annotated[Floats, "C"]  # scratch space
 
 
 @dataclass(frozen=True)
@@ -82,23 +79,21 @@ class MixtureTS(VisitPolicy):
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> MixtureState:
         tables = self.tables(sizes, forbidden, max(10, self.n_users() // 2))
-        users, items = tables["pulls"].shape
-        known = read_model(self.model, "classes", items, self.name)
-        count = self.classes if known is None else len(known.shown)
-        prior = np.zeros((2, count, items)) if known is None else np.round(np.stack([known.shown, known.clicked]))
-        members = np.zeros(count) if known is None else np.round(known.members)
-        return MixtureState(
+        known = read_model(self.model, "classes", tables["M"], self.name)
+        if known is None:
+            return start_state(MixtureState, **tables, C=self.classes, rates=0.5, label=-1)
+        prior, members = np.round(np.stack([known.shown, known.clicked])), np.round(known.members)
+        return start_state(
+            MixtureState,
             **tables,
-            rates=np.full((count, items), 0.5),
-            logs=np.zeros((2, count, items)),
-            shown=prior[0].copy(),
-            clicked=prior[1].copy(),
+            C=len(members),
+            rates=0.5,
+            shown=prior[0],
+            clicked=prior[1],
             prior=prior,
             known=members,
-            members=members.copy(),
-            shares=np.zeros(count),
-            label=np.full(users, -1),
-            weights=np.zeros(count),
+            members=members,
+            label=-1,
         )
 
 
@@ -160,7 +155,7 @@ def _begin(state: Any, rng: Any) -> None:
 
 
 @decide.register(MixtureState)
-def _decide(state: MixtureState, context: Any, rng: Any, shown: Any) -> int:
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     due = sweeps_due(state)
     if due > 0:
         file_waiting(state)
@@ -183,6 +178,3 @@ def _decide(state: MixtureState, context: Any, rng: Any, shown: Any) -> int:
         state.label[user] = label
     show_largest(state, state.rates[label], rng, shown)
     return user
-
-
-learns_visits(MixtureState)

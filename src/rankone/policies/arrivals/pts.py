@@ -11,11 +11,10 @@ With one particle it is `lowrank-ts` without sweeps. The paper takes 30 particle
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
-
-import numpy as np
+from typing import Annotated, Any
 
 from rankone.compiling.compiled import inlined, noalloc
+from rankone.compiling.dispatch import extends
 from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.arrivals.lowrank_ts import (
@@ -33,37 +32,23 @@ from rankone.policies.arrivals.visits import (
     VisitPolicy,
     file_visit,
     file_waiting,
-    learns_visits,
     sweeps_due,
     user_in,
 )
 from rankone.policies.engines.regression import set_root, solve_down
 
-_STACKED = ("of_users", "of_items", "squares", "sums")
 
-
-class ParticlesState(NamedTuple):
+@extends(LowRankState)
+class ParticlesState:
     """As `LowRankState`, with the vectors of each particle, and what the particles weigh."""
 
-    pulls: Floats
-    clicks: Floats
-    waiting: Ints
-    counters: Ints
-    sizes: Ints
-    forbidden: Ints
-    of_users: Floats  # (D, N, r)
-    of_items: Floats  # (D, M, r)
-    squares: Floats  # (D, M, r, r)
-    sums: Floats  # (D, M, r)
-    user_prior: Floats
-    item_prior: Floats
-    settings: Floats
-    root: Floats
-    drawn: Floats
-    scores: Floats
-    weights: Floats  # (D,)
-    copies: Ints  # (D,) scratch space
-    work: Floats  # (r,) scratch space
+    of_users: Annotated[Floats, "P, N, r"]
+    of_items: Annotated[Floats, "P, M, r"]
+    squares: Annotated[Floats, "P, M, r, r"]
+    sums: Annotated[Floats, "P, M, r"]
+    weights: Annotated[Floats, "P"]
+    copies: Annotated[Ints, "P"]  # scratch space
+    work: Annotated[Floats, "r"]  # scratch space
 
 
 @dataclass(frozen=True)
@@ -90,19 +75,13 @@ class PTS(VisitPolicy):
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> ParticlesState:
         of_one = LowRankTS(users=self.n_users(), rank=self.rank, noise=self.noise, scale=self.scale, sweep=0)
-        one = of_one.start(*sizes.tolist(), forbidden=forbidden)._asdict()
-        stacked = {
-            field: np.repeat(array[None], self.particles, axis=0) if field in _STACKED else array
-            for field, array in one.items()
-        }
-        weights, copies = np.zeros(self.particles), np.zeros(self.particles, np.int64)
-        return ParticlesState(**stacked, weights=weights, copies=copies, work=np.zeros(self.rank))
+        return of_one.begin(ParticlesState, sizes, forbidden, P=self.particles)
 
 
 @inlined
 def particle(state: Any, number: int) -> Any:
     """Return one of the particles."""
-    return LowRankState(
+    return LowRankState(  # type: ignore[call-arg]
         state.pulls,
         state.clicks,
         state.waiting,
@@ -177,7 +156,7 @@ def _resample(state: Any, rng: Any) -> None:
 
 
 @decide.register(ParticlesState)
-def _decide(state: ParticlesState, context: Any, rng: Any, shown: Any) -> int:
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     count, chosen = len(state.weights), 0
     due = sweeps_due(state)
     if due > 0:
@@ -202,6 +181,3 @@ def _decide(state: ParticlesState, context: Any, rng: Any, shown: Any) -> int:
     draw_user(one, user, rng)
     show_best_of(one, rng, shown)
     return user
-
-
-learns_visits(ParticlesState)

@@ -5,26 +5,21 @@ yardstick of learning nothing from others. Learning everything together is `thom
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any
 
-import numpy as np
-
+from rankone.compiling.dispatch import extends
 from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
-from rankone.policies.arrivals.visits import VisitPolicy, file_waiting, learns_visits, show_largest, user_in
+from rankone.numerics.states import start_state
+from rankone.policies.arrivals.visits import VisitPolicy, Visits, file_waiting, show_largest, user_in
 
 
-class UserTSState(NamedTuple):
-    """Counts of each user and item (`VisitPolicy.tables`), and a score of each item."""
+@extends(Visits)
+class UserTSState:
+    """Counts of each user and item (`Visits`), and a score of each item."""
 
-    pulls: Floats
-    clicks: Floats
-    waiting: Ints
-    counters: Ints
-    sizes: Ints
-    forbidden: Ints
-    scores: Floats
+    scores: Annotated[Floats, "M"]
 
 
 @dataclass(frozen=True)
@@ -39,18 +34,14 @@ class UserTS(VisitPolicy):
     use_when = "a yardstick: users who come hundreds of times and have nothing in common"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> UserTSState:
-        tables = self.tables(sizes, forbidden)
-        return UserTSState(**tables, scores=np.zeros(tables["pulls"].shape[1]))
+        return start_state(UserTSState, **self.tables(sizes, forbidden))
 
 
 @decide.register(UserTSState)
-def _decide(state: UserTSState, context: Any, rng: Any, shown: Any) -> int:
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     file_waiting(state)
     user = user_in(state, context)
     for item in range(len(state.scores)):
         state.scores[item] = draw_beta(state.pulls[user, item], state.clicks[user, item], rng)
     show_largest(state, state.scores, rng, shown)
     return user
-
-
-learns_visits(UserTSState)

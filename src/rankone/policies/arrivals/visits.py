@@ -8,7 +8,7 @@ are counted at once and everything is redrawn.
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,17 @@ _RECALLED_SWEEPS = 20  # after outcomes of an earlier time
 # Fields of `counters`: outcomes that wait, outcomes taken in, whose outcomes are recalled, sweeps that are due, when
 # the next one is, and of how many outcomes a period is.
 V_WAITING, V_SEEN, V_WHOSE, V_DUE, V_NEXT, V_PERIOD = range(6)
+
+
+class Visits(NamedTuple):
+    """Counts of each user and item; the tag of a decision is the user."""
+
+    pulls: Annotated[Floats, "N, M"]
+    clicks: Annotated[Floats, "N, M"]
+    waiting: Annotated[Ints, "W, 3"]
+    counters: Annotated[Ints, "6"]
+    sizes: Annotated[Ints, "D"]
+    forbidden: Annotated[Ints, "R, D"]
 
 
 @dataclass(frozen=True)
@@ -49,19 +60,13 @@ class VisitPolicy(CombinationPolicy):
         return self.users
 
     def tables(self, sizes: Ints, forbidden: Ints, period: int = 0) -> dict[str, Any]:
-        """Return the fields that every state has; `period`: outcomes between two sweeps."""
+        """Return what `start_state` needs for the fields of `Visits`; `period`: outcomes between two sweeps."""
         users, items = self.n_users(), math.prod(sizes.tolist())
         if users * items > _MOST:
             got = f"{users:,} x {items:,}"
             raise InputError(f"at most {_MOST:,} counts of users and items", got, "take users or items away")
-        return {
-            "pulls": np.zeros((users, items)),
-            "clicks": np.zeros((users, items)),
-            "waiting": np.zeros((_WAITING, 3), np.int64),
-            "counters": np.array([0, 0, 0, 1, 0, period]),
-            "sizes": sizes,
-            "forbidden": forbidden,
-        }
+        shapes = {"N": users, "M": items, "W": _WAITING, "R": len(forbidden), "D": len(sizes)}
+        return shapes | {"counters": [0, 0, 0, 1, 0, period], "sizes": sizes, "forbidden": forbidden}
 
 
 @inlined
@@ -172,14 +177,17 @@ def note_visit(state: Any, user: int, item: int, clicked: int) -> None:
     counters[V_WAITING] += 1
 
 
+@learn.register(Visits)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     note_visit(state, tag, number_of(state.sizes, shown), outcome[0])
 
 
+@set_context.register(Visits)
 def _set_context(state: Any, context: Any) -> None:
     state.counters[V_WHOSE] = user_in(state, context)
 
 
+@relearn.register(Visits)
 def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
     user, item = state.counters[V_WHOSE], number_of(state.sizes, shown)
     state.pulls[user, item] += pulls
@@ -188,17 +196,10 @@ def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
     state.counters[V_DUE] = _RECALLED_SWEEPS
 
 
+@view.register(Visits)
 def _view(state: Any) -> View | None:
     pulls, clicks = state.pulls.sum(axis=0), state.clicks.sum(axis=0)
     mean = (clicks + 1.0) / (pulls + 2.0)
     width = 2.0 * np.sqrt(mean * (1.0 - mean) / (pulls + 3.0))
     whole = state._replace(pulls=pulls.astype(np.int64), clicks=clicks.astype(np.int64))
     return combination_view(whole, mean - width, mean + width, "all users together, mean ± 2 standard deviations")
-
-
-def learns_visits(state_class: type) -> None:
-    """Register what states with the fields of `VisitPolicy.tables` do with outcomes; a tag is a user."""
-    learn.register(state_class)(_learn)
-    set_context.register(state_class)(_set_context)
-    relearn.register(state_class)(_relearn)
-    view.register(state_class)(_view)
