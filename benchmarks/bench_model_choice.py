@@ -29,8 +29,7 @@ READERS: dict[str, tuple[Callable[[int, np.ndarray], object], float]] = {
     "dbn": (lambda place, item: 0.8 * (1.0 - SATISFIES[item]), 0.8),
     "ccm": (lambda place, item: 0.9 - 0.7 * ATTRACTION[item], 0.85),
 }
-TRUST = np.array([0.3, 0.15, 0.08, 0.05, 0.03, 0.02])  # clicks that whatever stands at a position has
-WORLDS = [*READERS, "pbm", "ubm", "trust-bias"]
+WORLDS = [*READERS, "pbm", "ubm"]
 
 
 def log_of(world: str, seed: int) -> pl.DataFrame:
@@ -41,9 +40,9 @@ def log_of(world: str, seed: int) -> pl.DataFrame:
     previous = np.zeros(LISTS, int)
     for place in range(POSITIONS):
         items, draw = shown[:, place], rng.random(LISTS)
-        if world in ("pbm", "trust-bias"):
+        if world == "pbm":
             rate = ATTRACTION[items] * EXAMINED[place]
-            clicked[:, place] = draw < (rate if world == "pbm" else TRUST[place] + (1.0 - TRUST[place]) * rate)
+            clicked[:, place] = draw < rate
         elif world == "ubm":
             after = np.where(previous == 0, 0.9 / (place + 1) ** 0.5, 0.95 / (place - previous + 1.0) ** 0.9)
             clicked[:, place] = draw < ATTRACTION[items] * after

@@ -34,7 +34,6 @@ POLICIES = (
     "thompson",
     "kl-ucb",
     "ucb1",
-    "rank1elim-kl-anytime:c=0",
     "rank1elim-kl:c=0",
     "rank1elim-kl",
     "uniform",

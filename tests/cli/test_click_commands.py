@@ -171,7 +171,7 @@ def test_ctrl_c_is_a_sentence(command, place, monkeypatch):
     assert "rankone: stopped; no result was written" in done.stderr
 
 
-@pytest.mark.parametrize("model", ["dcm", "trust-bias", "pbm:shrink=true"])
+@pytest.mark.parametrize("model", ["dcm", "pbm:shrink=true"])
 def test_any_model_is_drawn_and_saved(place, model):
     text = run("fit", place / "log.tsv.gz", "--model", model, "--chart", place / "x.svg", "--save", place / "x.json")
     assert "x.json" in text.replace("\n", "")

@@ -82,7 +82,7 @@ def test_predictions_say_where_they_know_nothing(model):
         model.predict(rows.drop("list"))
 
 
-@pytest.mark.parametrize("name", ["pbm", "pbm:examination=shared", "cascade", "ubm", "trust-bias"])
+@pytest.mark.parametrize("name", ["pbm", "pbm:examination=shared", "cascade", "ubm"])
 def test_every_model_draws_itself(name, tmp_path):
     chart = clicks.as_model(name).fit(example_counts()).chart()
     chart.save(tmp_path / "model.svg")
@@ -105,78 +105,6 @@ def test_a_model_says_which_policy_suits_it():
     assert rankone.recommend(clicks.PBM(), guarantee=True).policy.name == "grab"
     with pytest.raises(InputError, match="a click model"):
         rankone.recommend("pbm")
-
-
-def trusting_counts(floors, seed=0):
-    rng = generator(seed, "trust")
-    attraction, slopes = rng.uniform(0.05, 0.7, 30), 1.0 / np.arange(1, 7) ** 0.7
-    shown = np.full((30, 6), 3_000)
-    clicked = rng.binomial(shown, np.outer(attraction, slopes) + floors)
-    item, place = np.nonzero(shown)
-    return slopes, clicks.Counts(
-        pl.DataFrame(
-            {"query": "q", "item": [f"{number:02}" for number in item], "position": place + 1, "impressions": 3_000,
-             "clicks": clicked[item, place]}
-        )
-    )  # fmt: skip
-
-
-def test_trust_is_found_where_it_is_and_not_where_it_is_not():
-    """Slopes and floors within 4 standard errors (by 20 logs); twice the gain in likelihood is that of 5 floors."""
-    floors, gains = np.array([0.0, 0.03, 0.02, 0.02, 0.01, 0.01]), []
-    found = []
-    for seed in range(20):
-        slopes, counts = trusting_counts(floors, seed)
-        model = clicks.TrustBias(prior=(0.0, 0.0)).fit(counts)
-        assert model.converged_
-        found.append([model.slopes_, model.floors_])
-        _, plain = trusting_counts(0.0 * floors, seed)
-        affine = clicks.TrustBias(prior=(0.0, 0.0)).fit(plain)
-        gains.append(2.0 * (affine.log_likelihoods_[-1] - clicks.PBM().fit(plain).log_likelihood_))
-    apart = np.mean(found, axis=0) - np.stack([slopes, floors])
-    error = np.std(found, axis=0) / np.sqrt(20)
-    assert (np.abs(apart) <= 4.0 * error + 1e-12).all()
-    assert abs(np.mean(gains) - 5.0) < 4.0 * np.sqrt(10.0 / 20)  # chi-square with 5 degrees of freedom
-
-
-def test_a_line_of_trust_needs_two_items():
-    """Position 3 has a line by two items of position 2, which has one; of 4 one item is known, of 5 none."""
-    shown = [
-        ("a", 1),
-        ("b", 1),
-        ("a", 2),
-        ("b", 2),
-        ("c", 2),
-        ("b", 3),
-        ("c", 3),
-        ("c", 4),
-        ("d", 4),
-        ("d", 5),
-        ("e", 5),
-    ]
-    table = pl.DataFrame(shown, schema=["item", "position"], orient="row").with_columns(
-        query=pl.lit("q"), impressions=10_000, clicks=6000 // pl.col("position")
-    )
-    lines = clicks.TrustBias().fit(clicks.Counts(table)).lines_
-    assert lines["items"].to_list() == [2, 3, 2, 1, 0]
-    assert lines.select(pl.col("slope", "floor").is_null()).rows() == [(False, False)] * 3 + [(True, True)] * 2
-
-
-def test_the_climb_of_trust_ends_at_the_top():
-    from scipy.optimize import minimize
-
-    _, counts = trusting_counts(np.array([0.0, 0.05, 0.0, 0.02, 0.0, 0.01]), 1)
-    model = clicks.TrustBias(prior=(0.0, 0.0)).fit(counts)
-    cells = model.cells_
-
-    def below(values):
-        slope, floor = np.append(1.0, values[30:35]), np.append(0.0, values[35:])
-        p = np.clip(slope[cells.position] * values[cells.item] + floor[cells.position], 1e-9, 1.0 - 1e-9)
-        return -(cells.clicks * np.log(p) + (cells.impressions - cells.clicks) * np.log1p(-p)).sum()
-
-    start = np.concatenate([model.item_attraction_, model.slopes_[1:], model.floors_[1:]])
-    higher = minimize(below, start, method="L-BFGS-B", options={"maxfun": 100_000})
-    assert -higher.fun - model.log_likelihoods_[-1] < 1e-3
 
 
 def test_each_segment_has_a_curve_of_its_own(tmp_path):

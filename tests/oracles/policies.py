@@ -113,57 +113,6 @@ def rank1elim_hoeffding_bounds(n: int):
     return lambda mean, pulls: (mean - math.sqrt(math.log(n) / pulls), mean + math.sqrt(math.log(n) / pulls))
 
 
-def rank1elim_kl_anytime(n_rows: int, n_cols: int, c: float, rng) -> Pairs:
-    """Rounds of Algorithm 1 at growing levels; a stage is kept for good: its partners, and the clicks of who played it.
-
-    Rows are lines 0 to K - 1, columns are lines K to K + L - 1.
-    """
-    sides = [range(n_rows), range(n_rows, n_rows + n_cols)]
-    stages: list[tuple[dict[int, int], dict[int, int]]] = []
-    asked, guess = 0, 32 * (n_rows + n_cols)
-    while True:
-        while guess <= asked:
-            guess *= 2
-        bounds = rank1elim_kl_bounds(guess, c)
-        h = list(range(n_rows + n_cols))
-        for stage in count():
-            active = [sorted({h[line] for line in side}) for side in sides]
-            if len(active[0]) == len(active[1]) == 1:
-                break
-            length = 16 if stage == 0 else 16 * 2 ** (stage - 1)
-            if stage == len(stages):
-                stages.append((dict.fromkeys(range(n_rows + n_cols), 0), {}))
-                for other in (sides[1], sides[0]):
-                    for _ in range(length):
-                        stages[stage][0][h[other[int(rng.random() * len(other))]]] += 1
-            partners, clicks = stages[stage]
-            behind = [[line for line in active[side] if line not in clicks] for side in (0, 1)]
-            clicks.update(dict.fromkeys(behind[0] + behind[1], 0))
-            for lines, other in ((behind[0], sides[1]), (behind[1], sides[0])):
-                first = int(rng.random() * len(other)) if lines else 0
-                for partner in [*other[first:], *other[:first]]:
-                    for _ in range(partners[partner]):
-                        for line in lines:
-                            row, col = (line, partner) if line < n_rows else (partner, line)
-                            clicks[line] += yield row, col - n_rows
-                            asked += 1
-            if asked >= guess:
-                break
-            pulls = 16 * 2**stage
-            for side in (0, 1):
-                sums = {line: sum(known[line] for _, known in stages[: stage + 1]) for line in active[side]}
-                intervals = {line: bounds(total / pulls, pulls) for line, total in sums.items()}
-                winner = best_at_random({line: low for line, (low, _) in intervals.items()}, rng)
-                for line in sides[side]:
-                    if intervals[h[line]][1] <= intervals[winner][0]:
-                        h[line] = winner
-        while asked < guess:
-            for lines in active:
-                best_at_random(dict.fromkeys(lines, 0.0), rng)
-            yield active[0][0], active[1][0] - n_rows
-            asked += 1
-
-
 def ucb1_elim(n_rows: int, n_cols: int, n: int, rng) -> Pairs:
     """Auer and Ortner 2010, Figure 1; pairs are played in one shuffled order."""
     pairs = list(range(n_rows * n_cols))

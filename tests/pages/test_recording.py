@@ -132,13 +132,6 @@ def test_nobody_leads_before_anything_is_known(policy):
     assert frames[-1].leader is not None
 
 
-def test_an_anytime_policy_begins_again():
-    told = rankone.explain("rank1elim-kl-anytime:c=0", SHARP, horizon=6_000, seed=1)
-    again = [frame for frame in told.frames if frame.kind == "restarts"]
-    assert again
-    assert all(frame.left.all() or "everybody is back" in frame.text for frame in again)
-
-
 def test_truth_is_what_the_estimates_estimate():
     """Of a row: its mean over the columns it was shown with; of a pair: its click probability."""
     frame = rankone.explain("rank1elim-kl", SHARP, horizon=2_000, seed=2).frames[-1]

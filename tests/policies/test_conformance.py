@@ -12,7 +12,7 @@ from tests.own_policies import BESIDE_ANOTHER, own_policies
 #: Policies on lists whose studies are played with late outcomes too: one of each engine, and all that go by tags.
 LATE_LISTS = ("cascade-kl-ucb", "cascade-ts", "gibbs-ts", "grab", "unirank", "toprank", "batchrank")
 #: Policies that have found nothing for certain by 4,000 decisions.
-SLOW = ("rank1elim", "rank1elim-kl-anytime")
+SLOW = ("rank1elim",)
 
 
 @pytest.fixture(scope="module", params=[*own_policies("all"), "segmented-uts"])
@@ -76,7 +76,7 @@ def test_unknown_names_and_parameters():
         rankone.as_policy("rank1elim-kl:horizon=2.5")
     with pytest.raises(InputError, match="Expected a horizon for rank1elim-kl"):
         rankone.as_policy("rank1elim-kl").start(2, 2)
-    for name in ("rank1elim-kl", "rank1elim-kl-anytime", "kl-ucb", "osub"):
+    for name in ("rank1elim-kl", "kl-ucb", "osub"):
         with pytest.raises(InputError, match="c of at least 0"):
             rankone.as_policy(f"{name}:c=-1")
     for row in (0.5, 2, "a"):

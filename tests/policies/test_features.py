@@ -8,11 +8,9 @@ import pytest
 import rankone
 from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
-from rankone.kernels import world
 from rankone.numerics.seeds import generator
 from rankone.policies.engines.logistic import fit_again, most_probable, record_clicks
 from rankone.policies.engines.regression import REG_NEXT_FIT, add_to_root, find_mean
-from rankone.problems.contextual import Coverage
 from rankone.simulation.work_unit import play_run, ready_for
 from tests.oracles.features import TWINS, LogitCombinations, gibbs_mean
 
@@ -164,42 +162,3 @@ def test_features_help(reading):
         ready = ready_for(policy, problem, 5_000)
         regret[name] = play_run(ready.start(*problem.shape), problem, np.array([5_000]), generator(5))[0][-1]
     assert regret["vac2-ucb"] < 0.6 * regret["cascade-ts"]
-
-
-def test_a_list_is_worth_the_people_it_covers(tmp_path):
-    """Two groups like things of their own: the two most liked items cover one group, the best list both."""
-    likes = np.array([[1, 1, 0, 0]] * 6 + [[0, 0, 1, 0]] * 4)
-    problem = Coverage(likes, np.eye(4), positions=2)
-    assert problem.best_decision() == (0, 2)
-    assert problem.best_value == 1.0
-    assert problem.value((0, 1)) == 0.6  # by the product of means it would be 0.84
-    ready = ready_for(rankone.as_policy("cascade-logit-ts"), problem, 2_000)
-    lost = play_run(ready.start(4, 2), problem, np.array([1_000, 2_000]), generator(6))[0]
-    assert lost[1] - lost[0] < 0.05 * 1_000
-    shown, outcome = np.array([3, 2]), np.zeros(2, np.int64)
-    clicks = np.zeros(2)
-    rng = generator(7)
-    for _ in range(2_000):
-        world.respond(problem.start(), shown, outcome, rng)
-        clicks += outcome
-    assert clicks[0] == 0
-    assert abs(clicks[1] / 2_000 - 0.4) < 4 * math.sqrt(0.24 / 2_000)
-
-
-def test_ratings_are_read_from_a_file_or_a_table(tmp_path):
-    stars = generator(9).integers(0, 6, (30, 9))
-    file = tmp_path / "u.data"
-    lines = [f"{p}\t{i}\t{stars[p, i]}\t0" for p in range(30) for i in range(9)]
-    file.write_text("\n".join(["user_id:token\titem_id:token\trating:float\ttimestamp:float", *lines]))
-    one, other = (Coverage.from_ratings(given, 6, 2, d=3, seed=4) for given in (file, stars))
-    assert one == other
-    assert one.likes.shape == (15, 6)
-    assert one.features.shape == (6, 3)
-    again = rankone.problems.base.problem_from_dict(rankone.problems.base.problem_to_dict(one))
-    assert again == one
-    assert again.digest == one.digest
-    file.write_text("a\tb\tfive\nc\td\tmany")
-    with pytest.raises(InputError, match="stars in line 2"):
-        Coverage.from_ratings(file, 1, 1)
-    with pytest.raises(InputError, match="a file of ratings"):
-        Coverage.from_ratings(tmp_path / "none", 1, 1)

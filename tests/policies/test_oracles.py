@@ -25,8 +25,6 @@ def oracle(name, n_rows, n_cols, rng):
     makers = {
         "rank1elim-kl": lambda: slow.rank1elim(n_rows, n_cols, HORIZON, rng, 16, kl_bounds[3.0]),
         "rank1elim-kl:c=0": lambda: slow.rank1elim(n_rows, n_cols, HORIZON, rng, 16, kl_bounds[0.0]),
-        "rank1elim-kl-anytime": lambda: slow.rank1elim_kl_anytime(n_rows, n_cols, 3.0, rng),
-        "rank1elim-kl-anytime:c=0": lambda: slow.rank1elim_kl_anytime(n_rows, n_cols, 0.0, rng),
         "rank1elim": lambda: slow.rank1elim(n_rows, n_cols, HORIZON, rng, 4, slow.rank1elim_hoeffding_bounds(HORIZON)),
         "ucb1-elim": lambda: slow.ucb1_elim(n_rows, n_cols, HORIZON, rng),
         "ucb1": lambda: slow.index_policy(n_rows, n_cols, rng, slow.ucb1_index),
@@ -40,7 +38,7 @@ def oracle(name, n_rows, n_cols, rng):
 @pytest.mark.parametrize(
     "name",
     [
-        "rank1elim-kl", "rank1elim-kl:c=0", "rank1elim-kl-anytime", "rank1elim-kl-anytime:c=0", "rank1elim",
+        "rank1elim-kl", "rank1elim-kl:c=0", "rank1elim",
         "ucb1-elim", "ucb1", "kl-ucb", "kl-ucb:c=3",
     ],
 )  # fmt: skip

@@ -4,7 +4,6 @@ import pytest
 
 import rankone
 from rankone.lists import DCM, PBM, SDBN, UBM, Cascade, Conjunctive
-from rankone.problems.contextual import Coverage
 from rankone.problems.registry import known_families
 from rankone.testing import FamilySuite, ProblemSuite
 from tests import kinds
@@ -24,7 +23,6 @@ LISTS = {
     "a single item": Cascade([0.5], positions=1),
     "satisfied by items": SDBN([0.5, 0.2, 0.9, 0.4], [1.0, 1.0, 1.0, 1.0], positions=2),
     "examination by the last click": UBM([0.5, 0.2, 0.9, 0.4], [[1.0, 0, 0], [0.3, 0.9, 0]]),
-    "people who like things": Coverage([[1, 0, 1], [0, 1, 0], [1, 1, 0]], [[0.1, 0.2], [0.5, 0.0], [0.3, 0.3]], 2),
     "works as a whole": Conjunctive([0.9, 0.5, 0.7], positions=2),
 }
 

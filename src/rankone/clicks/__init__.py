@@ -16,14 +16,13 @@ from rankone.clicks.models.dcm import DCM
 from rankone.clicks.models.evaluation import Evaluation, compare_models, evaluate
 from rankone.clicks.models.pbm import PBM
 from rankone.clicks.models.saving import load_model
-from rankone.clicks.models.trust import TrustBias
 from rankone.clicks.models.ubm import UBM
 from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
 from rankone.clicks.synthetic.generate import GeneratedLog, generate_log
 
 __all__ = ["Counts", "FactorCounts", "as_pair_counts", "count"]
 __all__ += ["FORMATS", "Format", "log_rows", "read", "read_lists", "read_split"]
-__all__ += ["CCM", "DBN", "DCM", "PBM", "SDBN", "UBM", "Cascade", "DocumentCTR", "GlobalCTR", "RankCTR", "TrustBias"]
+__all__ += ["CCM", "DBN", "DCM", "PBM", "SDBN", "UBM", "Cascade", "DocumentCTR", "GlobalCTR", "RankCTR"]
 __all__ += ["MODELS", "ClickModel", "Evaluation", "as_model", "compare_models", "evaluate", "load_model"]
 __all__ += ["ExaminationCurve", "Propensities", "examination_curve", "propensities"]
 __all__ += ["GeneratedLog", "Rank1Check", "Rank1Report", "generate_log"]

@@ -156,7 +156,9 @@ def recommend(
     if rank1 and (guarantee or stages_only) and horizon is not None:
         return _advice(f"rank1elim-kl:horizon={horizon}", "the paper's bound on regret, in a handful of fixed stages")
     if rank1 and stages_only:
-        return _advice("rank1elim-kl-anytime", "fixed stages that need no horizon")
+        raise InputError(
+            "a horizon for stages that are fixed beforehand", "none", "say horizon=1_000_000, a guess will do"
+        )
     if guarantee and not late:
         return _advice("kl-ucb", "bounds its regret pair by pair, without a horizon and for pairs of any structure")
     return _steady(bool(rank1), late, "; no policy here has a bound for late outcomes and no horizon" * guarantee)

@@ -18,8 +18,8 @@ Where the pseudo-code is silent:
 * ties for the best lower bound are broken at random; a void decision leaves its level with one pull less.
 
 Most decisions are certain, as a sweep plays its levels one after another with the partners drawn at its beginning. What
-is left to `chance` are these partners, and ties where outcomes are waited for. Eliminations, and the partners that an
-opening stage of rank1elim-kl-anytime lays down, count as made before the decision that they come with.
+is left to `chance` are these partners, and ties where outcomes are waited for. Eliminations count as made before the
+decision that they come with.
 """
 
 import math
@@ -280,14 +280,8 @@ def _view(state: SweepState) -> View:
     return View("levels", state.pulls.copy(), state.clicks.copy(), low, high, left, "confidence interval")
 
 
-@dispatched
+@noalloc
 def partner_share(state: Any, factor: int, level: int) -> float:
-    """Probability that a level of a factor is drawn as a partner of a sweep."""
-    raise NotImplementedError
-
-
-@partner_share.register(SweepState)
-def _partner_share(state: SweepState, factor: int, level: int) -> float:
     """Return the share of the draws that lead to this level, be it directly or because it defeated who was drawn."""
     drawn = 0
     for other in range(state.first[factor], state.first[factor + 1]):
