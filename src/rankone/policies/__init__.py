@@ -35,7 +35,6 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.factors.changing.sw_ts import SWTS as SWTS
     from rankone.policies.factors.elimination.rank1elim import Rank1Elim as Rank1Elim
     from rankone.policies.factors.elimination.rank1elim_kl import Rank1ElimKL as Rank1ElimKL
-    from rankone.policies.factors.elimination.rank1elim_kl_anytime import Rank1ElimKLAnytime as Rank1ElimKLAnytime
     from rankone.policies.factors.elimination.ucb1_elim import UCB1Elim as UCB1Elim
     from rankone.policies.factors.glm_thompson import GLMThompson as GLMThompson
     from rankone.policies.factors.kl_ucb import KLUCB as KLUCB

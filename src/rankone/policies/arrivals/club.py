@@ -69,9 +69,6 @@ class CLUB(FeaturedPolicy):
         alpha: width of the confidence bound.
         alpha2: how far vectors of neighbours may be apart.
         graph: ``complete`` or ``random`` at first.
-
-    >>> CLUB(alpha2=1.0).label
-    'club:alpha2=1'
     """
 
     name = "club"

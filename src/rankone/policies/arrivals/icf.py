@@ -96,11 +96,7 @@ class ICF(VisitPolicy):
 
 @dataclass(frozen=True)
 class ICFTS(ICF):
-    """Interactive collaborative filtering by Thompson sampling.
-
-    >>> ICFTS(prior="zero").label
-    'icf-ts:prior=zero'
-    """
+    """Interactive collaborative filtering by Thompson sampling."""
 
     name = "icf-ts"
     use_when = "a reference: new users, and vectors of items from a log"
@@ -111,11 +107,7 @@ class ICFTS(ICF):
 
 @dataclass(frozen=True)
 class ICFUCB(ICF):
-    """Interactive collaborative filtering by confidence bounds.
-
-    >>> ICFUCB(alpha=1.0).label
-    'icf-ucb:alpha=1'
-    """
+    """Interactive collaborative filtering by confidence bounds."""
 
     name = "icf-ucb"
     use_when = "new users who come a few times, and vectors of items from a log"

@@ -75,11 +75,7 @@ class KnownClasses(VisitPolicy):
 
 @dataclass(frozen=True)
 class LatentUCB(KnownClasses):
-    """Classes of users with known click rates, by confidence intervals.
-
-    >>> LatentUCB(users=50).label
-    'latent-ucb:users=50'
-    """
+    """Classes of users with known click rates, by confidence intervals."""
 
     name = "latent-ucb"
     use_when = "a reference: classes of users whose click rates are known; `mts` has a third of its regret"
@@ -90,11 +86,7 @@ class LatentUCB(KnownClasses):
 
 @dataclass(frozen=True)
 class LatentTS(KnownClasses):
-    """Classes of users with known click rates, by Thompson sampling.
-
-    >>> LatentTS(users=50).label
-    'mts:users=50'
-    """
+    """Classes of users with known click rates, by Thompson sampling."""
 
     name = "mts"
     use_when = "classes of users whose click rates a log has shown"

@@ -69,9 +69,6 @@ class LowRankTS(VisitPolicy):
         scale: prior variance of the numbers of a vector; None: from the click rate so far.
         sweep: everything is redrawn after so many outcomes, or as many as there are users; 0: never.
         model: a file of `rankone.personal`, to start from what a log says.
-
-    >>> LowRankTS(users=300, rank=2).label
-    'lowrank-ts:users=300,rank=2'
     """
 
     name = "lowrank-ts"

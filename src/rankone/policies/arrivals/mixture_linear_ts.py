@@ -62,9 +62,6 @@ class MixtureLinearTS(FeaturedPolicy):
         unit: what an outcome of 1 stands for; None: a click. A study fills it in.
         clusters: how many clusters there are at most; twice too many costs nothing.
         spread: standard deviation of what a feature is worth; None: 1.5 over the root of the number of features.
-
-    >>> MixtureLinearTS(clusters=4).label
-    'mixture-linear-ts:clusters=4'
     """
 
     name = "mixture-linear-ts"

@@ -67,9 +67,6 @@ class MixtureTS(VisitPolicy):
         users: how many users there are at most; a study fills it in.
         classes: how many classes there are at most; a model has its own number.
         model: a file of `rankone.personal`, to start from what a log says.
-
-    >>> MixtureTS(users=50, classes=4).label
-    'mixture-ts:users=50,classes=4'
     """
 
     name = "mixture-ts"

@@ -61,9 +61,6 @@ class PTS(VisitPolicy):
         rank: how many numbers a vector has.
         noise: variance of an outcome.
         scale: prior variance of the numbers of a vector.
-
-    >>> PTS(particles=10).label
-    'pts:particles=10'
     """
 
     name = "pts"

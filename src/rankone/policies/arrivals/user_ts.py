@@ -24,11 +24,7 @@ class UserTSState:
 
 @dataclass(frozen=True)
 class UserTS(VisitPolicy):
-    """Thompson sampling, every user for himself.
-
-    >>> UserTS(users=50).label
-    'user-ts:users=50'
-    """
+    """Thompson sampling, every user for himself."""
 
     name = "user-ts"
     use_when = "a yardstick: users who come hundreds of times and have nothing in common"

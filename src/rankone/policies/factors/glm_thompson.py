@@ -70,9 +70,6 @@ class GLMThompson(CombinationPolicy):
     Args:
         pairs: whether any two levels of different factors have an effect together, too.
         base: click rate to be expected before anything is known.
-
-    >>> GLMThompson().label, GLMThompson(pairs=True).label
-    ('glm-thompson', 'glm-thompson:pairs=true')
     """
 
     pairs: bool = False

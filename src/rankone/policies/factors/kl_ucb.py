@@ -27,9 +27,6 @@ class KLUCB(CombinationPolicy):
 
     Args:
         c: coefficient of log log t in the exploration level (3 in the theorem, 0 in practice).
-
-    >>> KLUCB(c=3).label
-    'kl-ucb:c=3'
     """
 
     name = "kl-ucb"

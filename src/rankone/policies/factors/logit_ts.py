@@ -69,9 +69,6 @@ class LogitTS(CombinationPolicy):
         crossed: the same of a feature together with a level.
         base: click rate to be expected before anything is known.
         features: how many features a visitor has; a study fills it in.
-
-    >>> LogitTS(alpha=1.0).label
-    'logit-ts:alpha=1'
     """
 
     name = "logit-ts"

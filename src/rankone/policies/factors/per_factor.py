@@ -35,11 +35,7 @@ class PerFactorState(NamedTuple):
 
 @dataclass(frozen=True)
 class PerFactor(CombinationPolicy):
-    """One Thompson sampler per factor, each for itself: best at first, and some runs never recover.
-
-    >>> PerFactor().label
-    'per-factor'
-    """
+    """One Thompson sampler per factor, each for itself: best at first, and some runs never recover."""
 
     name = "per-factor"
     use_when = "a warning: what is often built by hand; in 5 to 30% of runs it never finds the best"

@@ -48,11 +48,7 @@ class ThompsonState(fields_with_beta_groups("pulls", "clicks", "counters", "size
 
 @dataclass(frozen=True)
 class Thompson(CombinationPolicy):
-    """Thompson sampling, every pair for itself.
-
-    >>> Thompson().label
-    'thompson'
-    """
+    """Thompson sampling, every pair for itself."""
 
     name = "thompson"
     use_when = "pairs that need not be rank-1; any horizon, late outcomes"

@@ -22,11 +22,7 @@ class UCB1State(IndexState):
 
 @dataclass(frozen=True)
 class UCB1(CombinationPolicy):
-    """Optimism by Hoeffding's inequality, every pair for itself.
-
-    >>> UCB1().label
-    'ucb1'
-    """
+    """Optimism by Hoeffding's inequality, every pair for itself."""
 
     name = "ucb1"
     use_when = "a baseline to compare with"

@@ -22,11 +22,7 @@ class UniformState(NamedTuple):
 
 @dataclass(frozen=True)
 class Uniform(CombinationPolicy):
-    """Learns nothing: what a policy has to beat, and the cleanest log to fit a click model to.
-
-    >>> Uniform().label
-    'uniform'
-    """
+    """Learns nothing: what a policy has to beat, and the cleanest log to fit a click model to."""
 
     name = "uniform"
     use_when = "a yardstick; data for fitting that no policy has bent"

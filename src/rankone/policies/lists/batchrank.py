@@ -53,9 +53,6 @@ class BatchRank(ListPolicy):
 
     Args:
         horizon: number of lists; a study fills it in.
-
-    >>> BatchRank(horizon=1000).label
-    'batchrank:horizon=1000'
     """
 
     name = "batchrank"

@@ -34,9 +34,6 @@ class EpsilonGreedyList(ListPolicy):
     Args:
         epsilon: share of random lists.
         until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
-
-    >>> EpsilonGreedyList(epsilon=0.1).label
-    'epsilon-greedy-list:epsilon=0.1'
     """
 
     name = "epsilon-greedy-list"

@@ -19,11 +19,7 @@ class RandomListState(NamedTuple):
 
 @dataclass(frozen=True)
 class RandomList(ListPolicy):
-    """Learns nothing: what a policy has to beat, and the cleanest log to fit a click model to.
-
-    >>> RandomList().label
-    'random-list'
-    """
+    """Learns nothing: what a policy has to beat, and the cleanest log to fit a click model to."""
 
     name = "random-list"
     use_when = "a yardstick; data for fitting that no policy has bent"

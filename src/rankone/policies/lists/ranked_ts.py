@@ -28,11 +28,7 @@ class RankedTSState(NamedTuple):
 
 @dataclass(frozen=True)
 class RankedTS(ListPolicy):
-    """A Thompson sampler for each position, which learns from its own clicks alone.
-
-    >>> RankedTS().label
-    'ranked-ts'
-    """
+    """A Thompson sampler for each position, which learns from its own clicks alone."""
 
     name = "ranked-ts"
     use_when = "few items and any click model; slow to learn"

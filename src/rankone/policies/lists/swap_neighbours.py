@@ -35,9 +35,6 @@ class SwapNeighbours(ListPolicy):
         items: the items from the first position to the last, each counted from 0; default: the first ones in order, and
             in a study the best list.
         rates: probability of swapping positions 1 and 2, 2 and 3, ...; default: 0.1 in all, the same for each.
-
-    >>> SwapNeighbours(items=(3, 0, 7), rates=(0.02, 0.05)).label
-    'swap-neighbours:items=3x0x7,rates=0.02x0.05'
     """
 
     name = "swap-neighbours"

@@ -53,9 +53,6 @@ class TopRank(ListPolicy):
 
     Args:
         horizon: number of lists; a study fills it in.
-
-    >>> TopRank(horizon=1000).label
-    'toprank:horizon=1000'
     """
 
     name = "toprank"

@@ -66,11 +66,7 @@ class UniRankState(NamedTuple):
 
 @dataclass(frozen=True)
 class UniRank(ListPolicy):
-    """Compares neighbours in the order it believes in: no click model, no horizon; the top position is the best.
-
-    >>> UniRank().label
-    'unirank'
-    """
+    """Compares neighbours in the order it believes in: no click model, no horizon; the top position is the best."""
 
     name = "unirank"
     use_when = "an unknown click model and no horizon; the top position is the best"

@@ -36,9 +36,6 @@ class CusumUCB(CombinationPolicy):
         eps: how far a rate may move before it counts as a change.
         first: outcomes that make the reference mean.
         breaks: changes that are expected.
-
-    >>> CusumUCB(horizon=100_000).label
-    'cusum-ucb:horizon=100000'
     """
 
     horizon: int | None = None

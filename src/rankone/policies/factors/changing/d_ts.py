@@ -15,9 +15,6 @@ class DTS(ForgettingPolicy):
 
     Args:
         gamma: the discount; about 1 / (1 - gamma) outcomes count.
-
-    >>> DTS().label
-    'd-ts'
     """
 
     gamma: Discount = 0.9997

@@ -14,9 +14,6 @@ class DiscountedUTS(ForgettingPolicy):
 
     Args:
         gamma: the discount; about 1 / (1 - gamma) outcomes count.
-
-    >>> DiscountedUTS(gamma=0.999).label
-    'discounted-uts:gamma=0.999'
     """
 
     gamma: Discount = 0.9997

@@ -31,9 +31,6 @@ class GLRKLUCB(CombinationPolicy):
     Args:
         horizon: number of decisions; a study fills it in.
         breaks: changes that are expected.
-
-    >>> GLRKLUCB(horizon=100_000).label
-    'glr-kl-ucb:horizon=100000'
     """
 
     horizon: int | None = None

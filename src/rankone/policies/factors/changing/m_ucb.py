@@ -29,9 +29,6 @@ class MUCB(CombinationPolicy):
         horizon: number of decisions; a study fills it in.
         window: outcomes of a pair that are compared, half with half; an even number.
         breaks: changes that are expected.
-
-    >>> MUCB(horizon=100_000, window=400).label
-    'm-ucb:horizon=100000,window=400'
     """
 
     horizon: int | None = None

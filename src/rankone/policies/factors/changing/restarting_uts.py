@@ -31,9 +31,6 @@ class RestartingUTS(UTS):
 
     Args:
         changes: the decisions, counted from 0; a study fills in those of its problem.
-
-    >>> RestartingUTS(changes=(5000, 20000)).label
-    'restarting-uts:changes=5000x20000'
     """
 
     changes: Wholes | None = None

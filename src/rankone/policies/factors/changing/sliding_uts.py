@@ -14,9 +14,6 @@ class SlidingUTS(ForgettingPolicy):
 
     Args:
         window: so many outcomes count.
-
-    >>> SlidingUTS(window=3000).label
-    'sliding-uts:window=3000'
     """
 
     window: Window = 10_000

@@ -16,9 +16,6 @@ class SWTS(ForgettingPolicy):
 
     Args:
         window: so many outcomes count.
-
-    >>> SWTS(window=3000).label
-    'sw-ts:window=3000'
     """
 
     window: Window = 10_000

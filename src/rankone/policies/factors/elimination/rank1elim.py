@@ -23,9 +23,6 @@ class Rank1Elim(CombinationPolicy):
 
     Args:
         horizon: number of decisions n the stages are laid out for; a study fills it in.
-
-    >>> Rank1Elim(horizon=1_000).label
-    'rank1elim:horizon=1000'
     """
 
     name = "rank1elim"

@@ -53,9 +53,6 @@ class UCB1Elim(Policy):
 
     Args:
         horizon: number of decisions n the rounds are laid out for; a study fills it in.
-
-    >>> UCB1Elim().label
-    'ucb1-elim'
     """
 
     name = "ucb1-elim"

@@ -26,11 +26,7 @@ class IMEDUBState(LeaderState):
 
 @dataclass(frozen=True)
 class IMEDUB(CombinationPolicy):
-    """Minimum empirical divergence on the cross of the leader; no parameters.
-
-    >>> IMEDUB().label
-    'imed-ub'
-    """
+    """Minimum empirical divergence on the cross of the leader; no parameters."""
 
     name = "imed-ub"
     use_when = "repeatable choices (no randomness but ties), up to about 32 levels a side; outcomes at once"

@@ -25,11 +25,7 @@ class KLUCBUBState(LeaderState):
 
 @dataclass(frozen=True)
 class KLUCBUB(CombinationPolicy):
-    """Optimism on the cross of the leader, measured by the leader's own pulls; no parameters.
-
-    >>> KLUCBUB().label
-    'klucb-ub'
-    """
+    """Optimism on the cross of the leader, measured by the leader's own pulls; no parameters."""
 
     name = "klucb-ub"
     use_when = "repeatable choices (no randomness but ties), up to about 32 levels a side; outcomes at once"

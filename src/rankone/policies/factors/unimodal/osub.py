@@ -43,9 +43,6 @@ class OSUB(CombinationPolicy):
 
     Args:
         c: weight of the log log term of the index.
-
-    >>> OSUB(c=3.0).label
-    'osub:c=3'
     """
 
     c: AtLeast0 = 0.0

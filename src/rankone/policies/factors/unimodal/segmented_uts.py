@@ -73,9 +73,6 @@ class SegmentedUTS(CombinationPolicy):
         segments: how many segments there are at most; those beyond count as the last.
         coin: as in `UTS`.
         apart: every segment is on its own from the beginning.
-
-    >>> SegmentedUTS(segments=4).label
-    'segmented-uts:segments=4'
     """
 
     segments: Annotated[int, "[1, 256]"] = 16

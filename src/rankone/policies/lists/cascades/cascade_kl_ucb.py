@@ -36,9 +36,6 @@ class CascadeKLUCB(ListPolicy):
         c: coefficient of log log t in the exploration level (3 in the theorem, 0 in practice).
         order: ``best-first``, or ``worst-first``: in a cascade the reward is the same, and more is learned.
         until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
-
-    >>> CascadeKLUCB(c=3, order="worst-first").label
-    'cascade-kl-ucb:c=3,order=worst-first'
     """
 
     name = "cascade-kl-ucb"

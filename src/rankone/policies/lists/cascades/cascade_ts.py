@@ -21,9 +21,6 @@ class CascadeTS(ListPolicy):
     Args:
         order: ``best-first``, or ``worst-first``: in a cascade the reward is the same, and more is learned.
         until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
-
-    >>> CascadeTS(order="worst-first").label
-    'cascade-ts:order=worst-first'
     """
 
     name = "cascade-ts"

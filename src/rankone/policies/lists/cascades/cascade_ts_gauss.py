@@ -36,9 +36,6 @@ class CascadeTSGauss(ListPolicy):
 
     Args:
         order: ``best-first``, or ``worst-first``: in a cascade the reward is the same, and more is learned.
-
-    >>> CascadeTSGauss().label
-    'cascade-ts-gauss'
     """
 
     name = "cascade-ts-gauss"

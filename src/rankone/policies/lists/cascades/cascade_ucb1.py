@@ -43,9 +43,6 @@ class CascadeUCB1(ListPolicy):
     Args:
         order: ``best-first``, or ``worst-first``: in a cascade the reward is the same, and more is learned.
         until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
-
-    >>> CascadeUCB1().label
-    'cascade-ucb1'
     """
 
     name = "cascade-ucb1"

@@ -40,11 +40,7 @@ def _slope(state: Any, pulls: int, clicks: int, level: float, index: float) -> f
 
 @dataclass(frozen=True)
 class CombCascade(ListPolicy):
-    """Optimism for lists that work only as a whole: every item has to.
-
-    >>> CombCascade().label
-    'comb-cascade'
-    """
+    """Optimism for lists that work only as a whole: every item has to."""
 
     name = "comb-cascade"
     use_when = "lists that work only if all of their items do, with a guarantee"

@@ -22,9 +22,6 @@ class DCMKLUCB(ListPolicy):
         c: coefficient of log log t in the exploration level (3 in the theorem, 0 in practice).
         termination: how many leave satisfied after a click at each position; only the order counts. A study fills it
             in.
-
-    >>> DCMKLUCB(termination=(0.2, 0.9)).label
-    'dcm-kl-ucb:termination=0.2x0.9'
     """
 
     name = "dcm-kl-ucb"

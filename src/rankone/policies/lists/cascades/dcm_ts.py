@@ -20,9 +20,6 @@ class DCMTS(ListPolicy):
     Args:
         termination: how many leave satisfied after a click at each position; only the order counts. A study fills it
             in.
-
-    >>> DCMTS().label
-    'dcm-ts'
     """
 
     name = "dcm-ts"

@@ -41,9 +41,6 @@ class PIEL(ListPolicy):
 
     Args:
         position: where candidates step in, counted from 1.
-
-    >>> PIEL(position=3).label
-    'pie-l:position=3'
     """
 
     name = "pie-l"

@@ -31,9 +31,6 @@ class C3UCB(FeaturePolicy):
         discount: what a click is worth at a position, as a share of the position above.
         horizon: number of lists, for the confidence; a study fills it in.
         until, examination, features: see `FeaturePolicy`.
-
-    >>> C3UCB(noise=0.5, ridge=1.0).label
-    'c3-ucb:noise=0.5,ridge=1'
     """
 
     name = "c3-ucb"

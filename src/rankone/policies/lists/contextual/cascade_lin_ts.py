@@ -25,9 +25,6 @@ class CascadeLinTS(FeaturePolicy):
     Args:
         sigma: standard deviation of a click given its probability; 1 is the paper's, 0.5 is always enough.
         until, examination, features: see `FeaturePolicy`.
-
-    >>> CascadeLinTS(sigma=1.0).label
-    'cascade-lin-ts:sigma=1'
     """
 
     name = "cascade-lin-ts"

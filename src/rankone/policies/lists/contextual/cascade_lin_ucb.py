@@ -29,9 +29,6 @@ class CascadeLinUCB(FeaturePolicy):
         c: how many standard deviations the bound lies above the mean; None: the paper's, for the horizon.
         horizon: number of lists, for c; a study fills it in.
         until, examination, features: see `FeaturePolicy`.
-
-    >>> CascadeLinUCB(c=2.0).label
-    'cascade-lin-ucb:c=2'
     """
 
     name = "cascade-lin-ucb"

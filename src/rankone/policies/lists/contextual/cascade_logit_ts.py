@@ -33,9 +33,6 @@ class CascadeLogitTS(FeaturePolicy):
         sd: standard deviation of a weight before anything is known; wide where features have norm 1.
         base: click rate to be expected before anything is known.
         until, examination, features: see `FeaturePolicy`.
-
-    >>> CascadeLogitTS(alpha=1.0).label
-    'cascade-logit-ts:alpha=1'
     """
 
     name = "cascade-logit-ts"

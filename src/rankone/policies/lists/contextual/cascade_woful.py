@@ -33,9 +33,6 @@ class CascadeWOFUL(FeaturePolicy):
     Args:
         radius: how many standard deviations the bounds lie above the mean.
         until, examination, features: see `FeaturePolicy`.
-
-    >>> CascadeWOFUL().label
-    'cascade-woful'
     """
 
     name = "cascade-woful"

@@ -24,9 +24,6 @@ class LinTSCascade(FeaturePolicy):
     Args:
         scale: the paper's lambda: 1 in its theorem, 0.01 in its experiments.
         until, examination, features: see `FeaturePolicy`.
-
-    >>> LinTSCascade().label
-    'lin-ts-cascade'
     """
 
     name = "lin-ts-cascade"

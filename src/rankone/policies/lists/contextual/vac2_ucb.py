@@ -26,9 +26,6 @@ class VAC2UCB(FeaturePolicy):
         radius: how many standard deviations the bounds lie from the mean.
         floor: the least variance of a click that observations are weighted by.
         until, examination, features: see `FeaturePolicy`.
-
-    >>> VAC2UCB(radius=1.0).label
-    'vac2-ucb:radius=1'
     """
 
     name = "vac2-ucb"

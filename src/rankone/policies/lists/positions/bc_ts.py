@@ -37,9 +37,6 @@ class BCTS(ListPolicy):
 
     Args:
         examination: how likely each position is looked at; a study of a `PBM` fills it in.
-
-    >>> BCTS(examination=(1.0, 0.5)).label
-    'bc-ts:examination=1x0.5'
     """
 
     name = "bc-ts"

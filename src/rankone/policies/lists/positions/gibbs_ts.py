@@ -52,9 +52,6 @@ class GibbsTS(ListPolicy):
 
     Args:
         every: lists between two draws of the examinations; by default 1 for up to 50 items, and more for more items.
-
-    >>> GibbsTS().label
-    'gibbs-ts'
     """
 
     name = "gibbs-ts"

@@ -61,9 +61,6 @@ class Grab(ListPolicy):
     Args:
         horizon: number of lists; a study fills it in.
         gamma: how often a leader is shown itself: every gamma-th time it leads; default: one less than there are items.
-
-    >>> Grab(horizon=1000, gamma=10).label
-    'grab:horizon=1000,gamma=10'
     """
 
     name = "grab"

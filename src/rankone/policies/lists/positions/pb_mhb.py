@@ -45,9 +45,6 @@ class PBMHB(ListPolicy):
     Args:
         c: width of the steps: c / sqrt(t) before list t.
         prior: clicks, and misses, that every item starts with at every position.
-
-    >>> PBMHB(c=1000).label
-    'pb-mhb:c=1000'
     """
 
     name = "pb-mhb"

@@ -59,9 +59,6 @@ class PBMPIE(ListPolicy):
         horizon: number of lists; a study fills it in.
         epsilon: how much the exploration level exceeds log of the horizon.
         examination: how likely each position is looked at; a study of a `PBM` fills it in.
-
-    >>> PBMPIE(horizon=100_000).label
-    'pbm-pie:horizon=100000'
     """
 
     name = "pbm-pie"

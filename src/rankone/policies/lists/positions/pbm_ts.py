@@ -36,9 +36,6 @@ class PBMTS(ListPolicy):
 
     Args:
         examination: how likely each position is looked at; a study of a `PBM` fills it in.
-
-    >>> PBMTS(examination=(1.0, 0.5)).label
-    'pbm-ts:examination=1x0.5'
     """
 
     name = "pbm-ts"

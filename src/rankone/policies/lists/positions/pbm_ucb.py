@@ -47,9 +47,6 @@ class PBMUCB(ListPolicy):
     Args:
         epsilon: how much the exploration level exceeds log t.
         examination: how likely each position is looked at; a study of a `PBM` fills it in.
-
-    >>> PBMUCB(epsilon=0.1).label
-    'pbm-ucb:epsilon=0.1'
     """
 
     name = "pbm-ucb"
