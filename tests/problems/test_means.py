@@ -49,19 +49,6 @@ def test_it_is_stored_with_a_study(tmp_path) -> None:
     assert rankone.Study.load(tmp_path).problems == [problem]
 
 
-def test_rewards_are_estimated_and_say_what_rounding_costs() -> None:
-    def minutes(row: int, col: int, rng: np.random.Generator) -> float:
-        return min(20.0, rng.exponential(1.0 + row + col))
-
-    problem = Means.of_rewards(minutes, 2, 2, cap=20.0, draws=4000, seed=1, name="minutes")
-    assert problem.means == pytest.approx(np.array([[1, 2], [2, 3]]) / 20, rel=0.1)
-    assert problem.rounding_cost is not None
-    # Of an exponential reward of mean m << cap the variance is m^2; of its clicks it is m (1 - m) in units of the cap.
-    assert problem.rounding_cost[0, 0] == pytest.approx((1 - 0.05) / 0.05, rel=0.2)
-    again = Means.of_rewards(minutes, 2, 2, cap=20.0, draws=4000, seed=1, name="minutes")
-    assert again == problem
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -75,12 +62,3 @@ def test_rewards_are_estimated_and_say_what_rounding_costs() -> None:
 def test_what_is_no_table_of_rates_is_refused(wrong: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Means(wrong)
-
-
-def test_rewards_beyond_the_cap_are_refused() -> None:
-    with pytest.raises(InputError, match="Expected a reward from 0 to 1, but got 2"):
-        Means.of_rewards(lambda row, col, rng: 2, 1, 1)
-    with pytest.raises(InputError, match="Expected cap above 0"):
-        Means.of_rewards(lambda row, col, rng: 2, 1, 1, cap=0)
-    with pytest.raises(InputError, match=r"Expected a function of \(row, col, rng\)"):
-        Means.of_rewards(0.5, 1, 1)  # type: ignore[arg-type]

@@ -105,11 +105,6 @@ def _tell_apart(state_class: type) -> None:
             state_class.__name__ = f"{state_class.__name__}_{len(alike)}"
 
 
-def with_fields(state_class: Any, *fields: str) -> Any:
-    """Return the base of a class of state with more fields than another one, whose kernels it inherits."""
-    return type(state_class.__name__, (namedtuple("Fields", (*state_class._fields, *fields)), state_class), {})
-
-
 def extends(state_class: Any) -> Callable[[type], Any]:
     """Decorator: a class of state has the fields of another one and its own, and inherits the other's kernels."""
 

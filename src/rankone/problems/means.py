@@ -1,26 +1,14 @@
-"""Any table of click rates, of rank 1 or not, and rewards other than clicks by rounding.
+"""Any table of click rates, of rank 1 or not."""
 
-A reward between 0 and a cap is made a click or none: a click with probability reward / cap (Bernoulli rounding). That
-leaves the mean as it is (divided by the cap), so every policy for clicks can play, and what it sees of a pair is
-nothing but clicks at the rate of that mean: a table of means is all there is to simulate. What rounding costs is
-noise: clicks at rate m have variance m (1 - m), which no reward of the same mean exceeds.
-"""
-
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
 from rankone.numerics.arrays import Floats
-from rankone.numerics.seeds import generator
 from rankone.problems.base import Problem
 from rankone.problems.product_input import Names, checked_name, level_names, probabilities
 from rankone.problems.rank_one import ShownAsTable
-from rankone.specs import as_whole_number, is_number, number_in, whole_number
-
-Reward = Callable[[int, int, np.random.Generator], float]
 
 
 class MeansWorld(NamedTuple):
@@ -65,54 +53,6 @@ class Means(ShownAsTable, Problem):
         self.row_names = level_names(row_names, self.shape[0], "row", means)
         self.col_names = level_names(col_names, self.shape[1], "col", means, "columns")
         self.name = checked_name(name, lambda: f"{self.kind}:{'x'.join(map(str, self.shape))}:{self.digest[:6]}")
-        self.rounding_cost: Floats | None = None  # see `of_rewards`
-
-    @classmethod
-    def of_rewards(
-        cls,
-        reward: Reward,
-        n_rows: int,
-        n_cols: int,
-        *,
-        cap: float = 1.0,
-        draws: int = 1_000,
-        seed: int = 0,
-        **more: Any,
-    ) -> Self:
-        """Return the problem of a reward that is drawn by a function, rounded to clicks.
-
-        The means are estimated from draws; the simulated world has exactly the estimated ones.
-
-        Args:
-            reward: a function of row, column and a `numpy.random.Generator`; returns a number from 0 to `cap`.
-            n_rows: number of rows.
-            n_cols: number of columns.
-            cap: the largest reward there can be; regret is in units of it.
-            draws: draws for each pair.
-            seed: seed of the draws.
-            more: names, as in `Means`.
-
-        The attribute `rounding_cost` says for each pair how many times the variance of the rewards that of the
-        clicks is: about so many times more visitors are needed than by a policy that knew the rewards' variance.
-
-        >>> import rankone
-        >>> minutes = rankone.Means.of_rewards(lambda row, col, rng: rng.uniform(0, 2 + row + col), 2, 2, cap=4.0)
-        >>> minutes.means.round(2).tolist(), minutes.rounding_cost.round(1).tolist()
-        ([[0.25, 0.38], [0.38, 0.48]], [[9.0, 5.0], [5.2, 2.9]])
-        """
-        n_rows, n_cols = whole_number("n_rows", n_rows), whole_number("n_cols", n_cols)
-        draws, cap = as_whole_number("draws", draws, least=2), number_in("cap", cap, "(0, inf)", example=100)
-        if not callable(reward):
-            raise InputError("a function of (row, col, rng)", reward, "pass lambda row, col, rng: rng.random()")
-        drawn = np.empty((n_rows, n_cols, draws))
-        for row in range(n_rows):
-            for col in range(n_cols):
-                rng = generator(whole_number("seed", seed, least=0), "rewards", row, col)
-                drawn[row, col] = [_checked_reward(reward(row, col, rng), cap) / cap for _ in range(draws)]
-        result = cls(drawn.mean(axis=2), **more)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            result.rounding_cost = result.means * (1.0 - result.means) / drawn.var(axis=2)
-        return result
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -164,10 +104,3 @@ class Means(ShownAsTable, Problem):
 
     def __repr__(self) -> str:
         return f"<Means {self.name}: {self.shape[0]} x {self.shape[1]}, best {self.means.max():.4g}>"
-
-
-def _checked_reward(reward: Any, cap: float) -> float:
-    number = float(reward) if is_number(reward) or isinstance(reward, bool) else float("nan")
-    if not 0.0 <= number <= cap:
-        raise InputError(f"a reward from 0 to {cap:g}", reward, "raise the cap, or cut larger rewards off at it")
-    return number

@@ -64,6 +64,7 @@ _UNTIL = {"cascade": "first", "dcm": "last", "pbm": "all", "unknown": "all"}
 # Figures of the table in docs/measured.md, against which a test holds them: the regret of uts as a share of
 # rank1elim-kl's, and what late outcomes add to thompson's.
 LATE_SHARE, BATCHES_SHARE, THOMPSON_LATE = 0.15, 0.44, 0.09
+_GUESSED_HORIZON = 1_000_000
 # Policies a newcomer should see beside the recommended one: the paper's algorithm and the usual baseline.
 COMPARED_WITH = ("rank1elim-kl", "ucb1")
 
@@ -156,9 +157,8 @@ def recommend(
     if rank1 and (guarantee or stages_only) and horizon is not None:
         return _advice(f"rank1elim-kl:horizon={horizon}", "the paper's bound on regret, in a handful of fixed stages")
     if rank1 and stages_only:
-        raise InputError(
-            "a horizon for stages that are fixed beforehand", "none", "say horizon=1_000_000, a guess will do"
-        )
+        why = "decides in a handful of fixed stages; they are laid out for a horizon, of which this is a guess: say yours"
+        return _advice(f"rank1elim-kl:horizon={_GUESSED_HORIZON}", why)
     if guarantee and not late:
         return _advice("kl-ucb", "bounds its regret pair by pair, without a horizon and for pairs of any structure")
     return _steady(bool(rank1), late, "; no policy here has a bound for late outcomes and no horizon" * guarantee)

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
-from rankone.compiling.dispatch import with_fields
+from rankone.compiling.dispatch import extends
 from rankone.errors import InputError
 from rankone.kernels.policy import decide, learn, relearn, set_context
 from rankone.numerics.arrays import Floats, Ints, starts_of
@@ -40,21 +40,15 @@ _MOST_CELLS, _MOST_KEPT = 4_096, 1 << 20  # visitors with combinations that are 
 _TRIES = 32
 
 
-_OWN = ("first", "visitor", "sizes", "forbidden", "named", "best", "drawn")
+@extends(LogisticState)
+class LogitCombinationState:
+    """Beliefs about effects, ``(1 + d) * (1 + levels)`` of them: of nothing and each feature, alone and with levels."""
 
-
-class LogitCombinationState(with_fields(LogisticState, *_OWN)):  # type: ignore[misc]
-    """Beliefs about effects, ``(1 + d) * (1 + levels)`` of them: of nothing and each feature, alone and with levels.
-
-    `first` (D,) says where the levels of each factor begin, from 1; `visitor` (1 + d,) is a 1 and the features of whom
-    outcomes are about that are learned anew; the others are those of `glm-thompson`, `drawn` for the visitor.
-    """
-
-    first: Ints
-    visitor: Floats
+    first: Ints  # (D,) where the levels of each factor begin, from 1
+    visitor: Floats  # (1 + d,) a 1, and the features of whom outcomes are about that are learned anew
     sizes: Ints
     forbidden: Ints
-    named: Ints
+    named: Ints  # this and the others as in `glm-thompson`
     best: Ints
     drawn: Floats
 
@@ -97,9 +91,8 @@ class LogitTS(CombinationPolicy):
         visitor = np.zeros(1 + self.features)
         visitor[0] = 1.0
         named, first, best = checked_named(self, sizes, forbidden), 1 + starts_of(sizes)[:-1], np.zeros((2, len(sizes)))
-        return LogitCombinationState(
-            *state, first, visitor, sizes, forbidden, named, best.astype(np.int64), np.zeros(1 + levels)
-        )
+        own = first, visitor, sizes, forbidden, named, best.astype(np.int64), np.zeros(1 + levels)
+        return LogitCombinationState(*state, *own)  # type: ignore[call-arg]
 
 
 @noalloc
@@ -117,7 +110,7 @@ def _set_features(state: Any, x: Floats, visitor: Any, skip: int, shown: Any) ->
 
 
 @decide.register(LogitCombinationState)
-def _decide(state: LogitCombinationState, context: Any, rng: Any, shown: Any) -> int:
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     draw_weights(state, 0, state.settings[0], rng)
     counters, worth, width = state.counters, state.drawn, len(state.drawn)
     for level in range(1, width):
@@ -162,20 +155,20 @@ def _record(state: Any, x: Floats, pulls: int, clicks: int) -> None:
 
 
 @learn.register(LogitCombinationState)
-def _learn(state: LogitCombinationState, shown: Any, tag: int, outcome: Any) -> None:
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     _record(state, state.kept[tag, 0], 1, outcome[0])
     release(state, tag)
     fit_when_grown(state)
 
 
 @set_context.register(LogitCombinationState)
-def _set_context(state: LogitCombinationState, context: Any) -> None:
+def _set_context(state: Any, context: Any) -> None:
     for k in range(len(state.visitor) - 1):
         state.visitor[1 + k] = context[k] if k < len(context) else 0.0
 
 
 @relearn.register(LogitCombinationState)
-def _relearn(state: LogitCombinationState, shown: Any, pulls: int, clicks: int) -> None:
+def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
     if pulls > 0:
         x = state.kept[state.free[0], 0]  # free, and never the next
         _set_features(state, x, state.visitor, 1, shown)

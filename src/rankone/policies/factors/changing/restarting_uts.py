@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankone.compiling.dispatch import with_fields
+from rankone.compiling.dispatch import extends
 from rankone.errors import InputError
 from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Ints
@@ -21,8 +21,12 @@ from rankone.specs import Wholes
 RESTART_STEP, RESTART_DONE = range(2)
 
 
-class RestartingState(with_fields(UTSState, "when", "era")):  # type: ignore[misc]
-    """A state of UTS; the decisions, from 0, before which it starts anew; era, (2,): decisions made, restarts made."""
+@extends(UTSState)
+class RestartingState:
+    """A state of UTS, and when it starts anew."""
+
+    when: Ints  # the decisions, from 0, before which it does
+    era: Ints  # (2,) decisions made, restarts made
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,8 @@ class RestartingUTS(UTS):
     def _begin(self, sizes: Ints, forbidden: Ints) -> RestartingState:
         own: UTSState = super()._begin(sizes, forbidden)
         when = np.array(self.changes or (), np.int64)
-        return RestartingState(**own._asdict(), when=when, era=np.zeros(2, np.int64))
+        values = own._asdict() | {"when": when, "era": np.zeros(2, np.int64)}
+        return RestartingState(**values)
 
 
 @decide.register(RestartingState)

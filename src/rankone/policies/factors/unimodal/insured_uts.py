@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from rankone.compiling.compiled import inlined, noalloc
-from rankone.compiling.dispatch import with_fields
+from rankone.compiling.dispatch import extends
 from rankone.kernels.policy import chances, decide, relearn
-from rankone.numerics.arrays import Ints
+from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta_maximum import start_beta_groups
 from rankone.numerics.structures.hash_tables import number_at
 from rankone.policies.base import AtLeast0
@@ -46,14 +46,20 @@ INSURED_STEPS, INSURED_ALL = range(3, 5)
 INSURED_SHARE, INSURED_COUNT = range(2)
 
 
-_FLAT = ("flat_counters", "flat_seats", "flat_groups", "flat_curves", "flat_group_counters")
 _record_of_uts, _chances_of_uts = inlined(record_of_uts), noalloc(chances_of_uts)
 _relearn_combination = inlined(relearn_combination)
 
 
-class InsuredState(with_fields(UTSState, *_FLAT)):  # type: ignore[misc]
+@extends(UTSState)
+class InsuredState:
     """A state of UTS; constants, (2,): share, combinations insured; watch, (5,): as UTS's, then decisions so far and
-    whether all combinations are insured; what flat Thompson sampling keeps: its counters and its crowd."""
+    whether all combinations are insured; and what flat Thompson sampling keeps."""
+
+    flat_counters: Ints
+    flat_seats: Ints
+    flat_groups: Ints
+    flat_curves: Floats
+    flat_group_counters: Ints
 
 
 @dataclass(frozen=True)
