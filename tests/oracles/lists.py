@@ -114,21 +114,6 @@ def ts_cascade(n_items: int, n_positions: int, rng) -> Lists:
     return counted(n_items, n_positions, score, list(range(n_positions)), rng, "first")
 
 
-def epsilon_greedy(n_items: int, n_positions: int, rng, epsilon: float, until: str) -> Lists:
-    items = list(range(n_items))
-
-    def score(clicks, looks, t):
-        if rng.random() < epsilon:
-            for place in range(n_positions):
-                other = place + int(rng.random() * (n_items - place))
-                items[place], items[other] = items[other], items[place]
-            return items[:n_positions]
-        means = [s / n if n else 1.0 for s, n in zip(clicks, looks, strict=True)]
-        return ranked(means, rng, n_positions)
-
-    return counted(n_items, n_positions, score, list(range(n_positions)), rng, until)
-
-
 def swap_neighbours(n_positions: int, rng, rates: Sequence[float] | None = None) -> Lists:
     rates = [0.1 / max(n_positions - 1, 1)] * (n_positions - 1) if rates is None else rates
     while True:

@@ -7,27 +7,23 @@ import itertools
 import numpy as np
 
 
-def features(sizes, shown, pairs: bool) -> np.ndarray:
-    """The intercept, one for each level, one for each two levels of different factors."""
+def features(sizes, shown) -> np.ndarray:
+    """The intercept, one for each level."""
     found = [1.0]
     found += [float(level == shown[place]) for place, size in enumerate(sizes) for level in range(size)]
-    if pairs:
-        for one, other in itertools.combinations(range(len(sizes)), 2):
-            both = itertools.product(range(sizes[one]), range(sizes[other]))
-            found += [float((level, its) == (shown[one], shown[other])) for level, its in both]
     return np.array(found)
 
 
 class Logistic:
-    def __init__(self, sizes, pairs: bool, base: float) -> None:
-        self.sizes, self.pairs = sizes, pairs
-        n = len(features(sizes, [0] * len(sizes), pairs))
-        spread = np.array([1.0] + [0.5] * sum(sizes) + [0.3] * (n - 1 - sum(sizes)))
+    def __init__(self, sizes, base: float) -> None:
+        self.sizes = sizes
+        n = len(features(sizes, [0] * len(sizes)))
+        spread = np.array([1.0] + [0.5] * sum(sizes))
         self.mean, self.covariance = np.zeros(n), np.diag(spread**2)
         self.mean[0] = np.log(base / (1.0 - base))
 
     def learn(self, shown, pulls: int, clicks: int) -> None:
-        each = features(self.sizes, shown, self.pairs)
+        each = features(self.sizes, shown)
         v = self.covariance @ each
         x, s2 = each @ self.mean, each @ v
         low, high = x - s2 * pulls, x + s2 * pulls
@@ -42,4 +38,4 @@ class Logistic:
     def worth(self, weights) -> dict[tuple[int, ...], float]:
         """The sum of weights of every combination."""
         each = itertools.product(*map(range, self.sizes))
-        return {shown: float(features(self.sizes, shown, self.pairs) @ weights) for shown in each}
+        return {shown: float(features(self.sizes, shown) @ weights) for shown in each}

@@ -41,7 +41,6 @@ TWINS = {
     "dcm-kl-ucb:c=3": lambda n, k, rng: slow.index_lists(n, range(k), rng, slow.kl_index(3.0), "last"),
     "comb-cascade": lambda n, k, rng: slow.index_lists(n, range(k), rng, slow.comb_index, "miss"),
     "cascade-ts-gauss": slow.ts_cascade,
-    "epsilon-greedy-list:epsilon=0.3,until=last": lambda n, k, rng: slow.epsilon_greedy(n, k, rng, 0.3, "last"),
     "pie-l": lambda n, k, rng: slow.pie(n, k, rng, 1),
     "pbm-ucb": lambda n, k, rng: slow.pbm_ucb(n, EXAMINATION[:k], rng, 0.01),
     "bc-ts": lambda n, k, rng: slow.bc_ts(n, EXAMINATION[:k], rng, draw_beta.py_func),

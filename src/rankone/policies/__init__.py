@@ -67,7 +67,6 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.lists.contextual.cascade_woful import CascadeWOFUL as CascadeWOFUL
     from rankone.policies.lists.contextual.lin_ts_cascade import LinTSCascade as LinTSCascade
     from rankone.policies.lists.contextual.vac2_ucb import VAC2UCB as VAC2UCB
-    from rankone.policies.lists.epsilon_greedy_list import EpsilonGreedyList as EpsilonGreedyList
     from rankone.policies.lists.positions.bc_ts import BCTS as BCTS
     from rankone.policies.lists.positions.gibbs_ts import GibbsTS as GibbsTS
     from rankone.policies.lists.positions.grab import Grab as Grab

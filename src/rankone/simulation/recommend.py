@@ -157,7 +157,7 @@ def recommend(
     if rank1 and (guarantee or stages_only) and horizon is not None:
         return _advice(f"rank1elim-kl:horizon={horizon}", "the paper's bound on regret, in a handful of fixed stages")
     if rank1 and stages_only:
-        why = "decides in a handful of fixed stages; they are laid out for a horizon, of which this is a guess: say yours"
+        why = "decides in a handful of fixed stages, laid out for a horizon: this is a guess, say yours"
         return _advice(f"rank1elim-kl:horizon={_GUESSED_HORIZON}", why)
     if guarantee and not late:
         return _advice("kl-ucb", "bounds its regret pair by pair, without a horizon and for pairs of any structure")

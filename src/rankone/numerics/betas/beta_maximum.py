@@ -1,8 +1,5 @@
 """Which of very many Betas is largest? Drawn exactly, without drawing them all.
 
-Home-made, as no library has it: on 128 x 128 pairs Thompson sampling is 4,515 times as fast as with a plain loop that
-draws every Beta (`python -m benchmarks engine`).
-
 Thompson sampling draws one value for each pair from its posterior Beta and plays the largest. All but one of the pairs
 form a *crowd*; the one is *held out*: it is the likely winner, and its counts change at almost every step.
 

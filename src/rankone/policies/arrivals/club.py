@@ -7,9 +7,6 @@ and bbar = sum of b_u; the item with the largest ``wbar'x + alpha sqrt(x' Mbar^-
 Mbar^-1 bbar. Then M_i += x x' and b_i += y x, and each edge (i, l) is cut for good where
 ``|w_i - w_l| > alpha2 (F(T_i) + F(T_l))``, F(T) = sqrt((1 + log(1 + T)) / (1 + T)), with w = M^-1 b and T, the outcomes
 of each, as they were before this one.
-
-The paper tunes alpha and alpha2 on 5,000 decisions. No default is safe: with `alpha2` too small nobody shares, with
-too large a one unlike users do (`docs/nature.md`). ``alpha2=inf`` is one LinUCB for all; a tiny one is one per user.
 """
 
 import math

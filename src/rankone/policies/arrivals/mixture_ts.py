@@ -10,8 +10,6 @@ with probability theta_cj ~ Beta(1, 1). A `model` of a log puts its counts on to
 **Rule.** For user i draw z_i given all theta, rho and what i has clicked; show the item with the largest theta in that
 class. When the outcome comes, redraw this one theta. After every N/2 outcomes (N users; at first after 1, 2, 4, ...)
 redraw all z, then rho, then all theta.
-
-A class too many costs 5 to 20 %, a class too few more.
 """
 
 import math

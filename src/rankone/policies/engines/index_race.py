@@ -5,9 +5,6 @@ more slowly, with an exploration level f(t): UCB1, KL-UCB. Exact: the same pairs
 pair without an outcome comes first. Ties go to the pair chosen longest ago, and among pairs never chosen to a random
 one. In a live experiment that starts afresh, time goes on: outcomes known from before count as decisions made.
 
-Home-made, as no library has it: on 128 x 128 pairs UCB1 is 2,769 and KL-UCB 12,484 times as fast as with a plain loop
-over all indices, which itself is faster than the bandit libraries measured beside it (`python -m benchmarks engine`).
-
 ::
 
     index

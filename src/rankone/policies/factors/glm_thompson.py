@@ -2,15 +2,9 @@
 
 Hill, Nassif, Liu, Iyer, Vishwanathan, "An Efficient Bandit Algorithm for Realtime Multivariate Optimization" (KDD
 2017), sections 3 and 4, with the logistic function in place of theirs, the normal distribution's, and without context.
-The logit of a combination's click rate is a sum of weights: an intercept, one a level (their MVT1), with `pairs` also
-one for every two levels of different factors (MVT2). Each decision draws all weights from their posterior and shows the
-combination with the largest sum:
-
-* of single levels exactly: the level with the largest weight in each factor (where that is forbidden: the best of all
-  combinations of the factors that rules name);
-* with pairs by hill climbing: from random starts, set one factor after the other to its best level given the others,
-  until no single change helps; the best of the starts is shown. (The paper changes factors at random, a given number of
-  times.)
+The logit of a combination's click rate is a sum of weights: an intercept and one a level (their MVT1). Each decision
+draws all weights from their posterior and shows the combination with the largest sum: the level with the largest weight
+in each factor; where that is forbidden, the best of all combinations of the factors that rules name.
 
 The posterior is kept as a normal distribution. For c clicks of n outcomes of a combination with features f, whose sum
 of weights has the mean x and the variance s2, Laplace's method needs one number: e = x + s2 (c - n sigma(e)), by
@@ -18,13 +12,8 @@ Newton's method. Then ``mean += v (e - x) / s2`` and ``covariance -= w / (1 + w 
 w = n sigma'(e). A square root R of the covariance, R R' = covariance, is kept instead of it, which Potter's update
 (Kaminski, Bryson, Schmidt 1971) changes by ``R -= a v (R' f)'``, a = (1 - 1 / sqrt(1 + w s2)) / s2: it draws weights
 as mean + R z, and no rounding can make a variance negative.
-
-A product of factors is a sum of weights on the log scale, not on the logit scale. Below click rates of about a tenth
-these are nearly the same; above, the model is wrong, and nothing assures that the policy finds the best
-(`docs/more-than-two-factors.md` says what was measured).
 """
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
@@ -36,91 +25,71 @@ from rankone.errors import InputError
 from rankone.kernels.policy import decide, learn, relearn
 from rankone.numerics.arrays import Floats, Ints, starts_of
 from rankone.policies.base import Policy
-from rankone.policies.combination_policy import CombinationPolicy, first_allowed
-from rankone.policies.engines.combinations import ANY, may_show, number_of, write_levels
+from rankone.policies.combination_policy import CombinationPolicy
+from rankone.policies.engines.combinations import ANY, may_show, number_of
 from rankone.policies.engines.logistic import most_probable
 
 _MOST_WEIGHTS = 2_000  # the square root of their covariance then takes 32 megabytes
 _MOST_NAMED = 10_000  # combinations of the factors that rules name: all are gone through where the best is forbidden
-_OF_INTERCEPT, _OF_LEVEL, _OF_PAIR = 1.0, 0.5, 0.3  # standard deviations before anything is known
-_STARTS, _TRIES = 5, 50
+_OF_INTERCEPT, _OF_LEVEL = 1.0, 0.5  # standard deviations before anything is known
 
 
 class GLMState(NamedTuple):
-    """The posterior of the weights: the intercept, levels factor by factor, then pairs of levels."""
+    """The posterior of the weights: the intercept, then levels factor by factor."""
 
     mean: Floats  # (weights,)
     root: Floats  # (weights, weights) its product with its transpose is the covariance
     drawn: Floats  # (weights,) the last draw
     along: Floats  # (2, weights) room to work in: R' f and R R' f
-    features: Ints  # (1 + D + D (D - 1) / 2,) the weights of a combination, to work in
+    features: Ints  # (1 + D,) the weights of a combination, to work in
     sizes: Ints  # (D,)
     first: Ints  # (D,) the weight of each factor's first level
-    first_pair: Ints  # (D, D) the weight of the first pair of two factors' levels; 0: there are none
     forbidden: Ints  # (rules, D)
     named: Ints  # (D,) is the factor named by a rule?
     best: Ints  # (2, D) combinations to work on
-    instead: Ints  # (1,) a combination that may be shown
 
 
 @dataclass(frozen=True)
 class GLMThompson(CombinationPolicy):
-    """Thompson sampling in a logistic regression with an effect for each level, or for each pair of levels too.
+    """Thompson sampling in a logistic regression with an effect for each level.
 
     Args:
-        pairs: whether any two levels of different factors have an effect together, too.
         base: click rate to be expected before anything is known.
     """
 
-    pairs: bool = False
     base: Annotated[float, "(0, 1)"] = 0.05
     name = "glm-thompson"
     use_when = "a baseline for many combinations clicked below a tenth of the time; at higher rates its model is wrong"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> GLMState:
-        n_factors, first = len(sizes), 1 + starts_of(sizes)
-        first_pair, weights = np.zeros((n_factors, n_factors), np.int64), int(first[-1])
-        if self.pairs:
-            for one, other in itertools.combinations(range(n_factors), 2):
-                first_pair[one, other] = first_pair[other, one] = weights
-                weights += int(sizes[one] * sizes[other])
+        first = 1 + starts_of(sizes)
+        weights = int(first[-1])
         if weights > _MOST_WEIGHTS:
-            do = "leave levels out, or pairs=true" if self.pairs else "leave levels out, or choose 'uts'"
+            do = "leave levels out, or choose 'uts'"
             raise InputError(f"at most {_MOST_WEIGHTS:,} effects for {self.name}", f"{weights:,}", do)
-        mean, spread = np.zeros(weights), np.full(weights, _OF_PAIR)
-        mean[0], spread[0], spread[1 : first[-1]] = math.log(self.base / (1.0 - self.base)), _OF_INTERCEPT, _OF_LEVEL
-        n_features = 1 + n_factors + (n_factors * (n_factors - 1) // 2 if self.pairs else 0)
+        mean, spread = np.zeros(weights), np.full(weights, _OF_LEVEL)
+        mean[0], spread[0] = math.log(self.base / (1.0 - self.base)), _OF_INTERCEPT
         return GLMState(
             mean=mean,
             root=np.diag(spread),
             drawn=mean.copy(),
             along=np.zeros((2, weights)),
-            features=np.zeros(n_features, np.int64),
+            features=np.zeros(1 + len(sizes), np.int64),
             sizes=sizes,
             first=first[:-1],
-            first_pair=first_pair,
             forbidden=forbidden,
-            named=checked_named(self, sizes, forbidden, math.inf if self.pairs else _MOST_NAMED),
-            best=np.zeros((2, n_factors), np.int64),
-            instead=np.array([first_allowed(sizes, forbidden)]),
+            named=checked_named(self, sizes, forbidden),
+            best=np.zeros((2, len(sizes)), np.int64),
         )
 
 
-def checked_named(policy: Policy, sizes: Ints, forbidden: Ints, most: float = _MOST_NAMED) -> Ints:
+def checked_named(policy: Policy, sizes: Ints, forbidden: Ints) -> Ints:
     """Return for each factor whether rules name it; refuse more combinations of those that are than can be compared."""
     named = (forbidden != ANY).any(axis=0)
-    if (count := math.prod(sizes[named].tolist())) > most:
-        expected = f"rules whose factors have at most {most:,} combinations together for {policy.name}"
+    if (count := math.prod(sizes[named].tolist())) > _MOST_NAMED:
+        expected = f"rules whose factors have at most {_MOST_NAMED:,} combinations together for {policy.name}"
         raise InputError(expected, f"{count:,}", "let rules name fewer factors, or choose 'uts'")
     return named.astype(np.int64)
-
-
-@noalloc
-def pair_weight(state: GLMState, one: int, level: int, other: int, its: int) -> int:
-    """Return the place of the weight of two levels, of any two factors."""
-    if one < other:
-        return state.first_pair[one, other] + level * state.sizes[other] + its
-    return state.first_pair[one, other] + its * state.sizes[one] + level
 
 
 @noalloc
@@ -134,17 +103,6 @@ def draw_weights(state: GLMState, rng: Any) -> None:
         for other in range(n):
             total += state.root[index, other] * z[other]
         state.drawn[index] = total
-
-
-@noalloc
-def level_worth(state: GLMState, levels: Any, factor: int, level: int) -> float:
-    """Return what a level of one factor adds to the sum, given the levels of the others."""
-    worth = state.drawn[state.first[factor] + level]
-    if len(state.features) > 1 + len(state.sizes):
-        for other in range(len(state.sizes)):
-            if other != factor:
-                worth += state.drawn[pair_weight(state, factor, level, other, levels[other])]
-    return worth
 
 
 @noalloc
@@ -183,70 +141,19 @@ def find_best_levels(state: Any, levels: Any) -> None:
         more = go_on(state, tried)
 
 
-@noalloc
-def draw_start(state: GLMState, rng: Any, levels: Any) -> None:
-    """Fill in a random combination that may be shown."""
-    for _ in range(_TRIES):
-        for factor in range(len(state.sizes)):
-            levels[factor] = int(rng.random() * state.sizes[factor])
-        if may_show(state, number_of(state.sizes, levels)):
-            return
-    write_levels(state.sizes, state.instead[0], levels)
-
-
-@noalloc
-def climb(state: GLMState, levels: Any) -> float:
-    """Set factors to their best levels, given the others, until no single change helps; return the sum of weights."""
-    same, factor = 0, 0
-    while same < len(state.sizes):
-        own = levels[factor]
-        best, largest = own, level_worth(state, levels, factor, own)
-        for level in range(state.sizes[factor]):
-            worth = level_worth(state, levels, factor, level)
-            levels[factor] = level
-            if worth > largest and may_show(state, number_of(state.sizes, levels)):
-                best, largest = level, worth
-        levels[factor] = best
-        same = same + 1 if best == own else 1
-        factor = 0 if factor + 1 == len(state.sizes) else factor + 1
-    total = 0.0
-    for index in range(len(state.sizes)):
-        total += state.drawn[state.first[index] + levels[index]]
-        for other in range(index):
-            total += state.drawn[pair_weight(state, index, levels[index], other, levels[other])]
-    return total
-
-
 @decide.register(GLMState)
 def _decide(state: GLMState, context: Any, rng: Any, shown: Any) -> int:
     draw_weights(state, rng)
-    if len(state.features) == 1 + len(state.sizes):
-        find_best_levels(state, shown)
-        return 0
-    largest = -math.inf
-    for _ in range(_STARTS):
-        draw_start(state, rng, state.best[0])
-        reached = climb(state, state.best[0])
-        if reached > largest:
-            largest = reached
-            for factor in range(len(state.sizes)):
-                shown[factor] = state.best[0, factor]
+    find_best_levels(state, shown)
     return 0
 
 
 @noalloc
 def find_features(state: GLMState, shown: Any) -> None:
     """Fill in which weights a combination has."""
-    features, n_factors = state.features, len(state.sizes)
-    features[0], count = 0, 1
-    for factor in range(n_factors):
-        features[count] = state.first[factor] + shown[factor]
-        count += 1
-    if len(features) > count:
-        for factor in range(n_factors):
-            for other in range(factor):
-                features[count] = pair_weight(state, factor, shown[factor], other, shown[other])
-                count += 1
+    state.features[0] = 0
+    for factor in range(len(state.sizes)):
+        state.features[1 + factor] = state.first[factor] + shown[factor]
 
 
 @noalloc

@@ -3,9 +3,6 @@
 After t decisions, choose the pair with the largest ``max{q : pulls * d(mean, q) <= log t + c log log t}``; a pair
 without an outcome comes first. c = 3 in the theorem, c = 0 in practice (the default); log log t counts as 0 while
 log t < 1. Ties go to the pair chosen longest ago, and among pairs never chosen to a random one.
-
-`engines.index_race` finds that pair without computing every index; ``tests/oracles/plain_indices.py`` computes
-them.
 """
 
 from dataclasses import dataclass

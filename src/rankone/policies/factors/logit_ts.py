@@ -5,8 +5,7 @@
 The logit of the click rate is an intercept, one effect a level, one a feature of the visitor, and one for each feature
 with each level. Each decision draws all effects once, with `alpha` times the standard deviations of the belief; given
 the visitor they are a sum over factors, so each factor shows its best level; where rules forbid that, all combinations
-of the factors that they name are compared. Effects of levels together are not in the model
-(`glm-thompson:pairs=true` has them, without visitors).
+of the factors that they name are compared. Effects of levels together are not in the model.
 """
 
 import math

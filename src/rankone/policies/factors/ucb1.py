@@ -2,9 +2,6 @@
 
 After t decisions, choose the pair with the largest ``mean + sqrt(2 log(t) / pulls)``; a pair without an outcome comes
 first. Ties go to the pair chosen longest ago, and among pairs never chosen to a random one.
-
-`engines.index_race` finds that pair without computing every index; ``tests/oracles/plain_indices.py`` computes
-them.
 """
 
 import math

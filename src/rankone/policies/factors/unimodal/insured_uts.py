@@ -10,9 +10,6 @@ it leads. The insurance is cheap, as flat Thompson sampling concentrates: its st
 M is the number of combinations, or, of more than two factors with more than 200 combinations, of those that differ from
 the leader in two factors at most (`rankone.policies.engines.insurance`).
 
-No policy can be as good as UTS on every product and as good as Thompson sampling elsewhere (Lai, Robbins 1985: whoever
-is good on all tables pays for every pair): docs/check-rank1.md says what the insurance costs and saves.
-
 Both parts run on the exact engine, each with a crowd of its own. Where flat steps are few, their crowd does not pay
 (`is_cheaper` of `rankone.numerics.betas.beta_maximum`), and all combinations simply draw.
 """

@@ -8,9 +8,6 @@ paper's tables, c = 0 in practice. log log t counts as 0 while log t < 1.
 The paper starts with one free look at every item, which its regret does not count. Here an item that nobody has looked
 at has an infinite index: the first L / K lists, roughly, show every item once, and their regret counts. Ties go to the
 item shown longest ago, at first to a random one.
-
-`engines.lists.item_race` finds the K items without computing every index; ``tests/oracles/plain_lists.py`` computes
-them.
 """
 
 from dataclasses import dataclass

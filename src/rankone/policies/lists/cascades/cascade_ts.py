@@ -3,8 +3,6 @@ Bandits" (JMLR 2021), section 3; also Russo et al., "A Tutorial on Thompson Samp
 
 Every item draws from its posterior Beta(clicks + 1, looks - clicks + 1); the K largest draws are shown, the largest
 first. An item counts as looked at down to the first click, and all are without a click. There is no start phase.
-
-`engines.lists.top_draws` makes only draws that can be among the K largest; ``tests/oracles/plain_lists.py`` makes all.
 """
 
 from dataclasses import dataclass

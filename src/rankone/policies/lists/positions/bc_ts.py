@@ -4,9 +4,6 @@ Sampling in Stochastic Multi-armed Bandit Problem with Multiple Plays" (ICML 201
 Every item draws from Beta(S + 1, E - S + 1): S its clicks, E the sum of the examinations of the positions at which it
 was shown, so that a display where few look counts little. E - S counts as at least 0. The k-th largest draw goes to
 the k-th most examined position.
-
-The draws are too sure of themselves where attraction is high and examination low, by (1 - examination * attraction) /
-(1 - attraction): harmless below an attraction of 0.3 or so, and a rare bad run above. `pbm-ts` has no such fault.
 """
 
 from dataclasses import dataclass
