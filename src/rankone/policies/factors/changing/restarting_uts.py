@@ -48,7 +48,7 @@ class RestartingUTS(UTS):
         if list(given) != sorted(set(given)) or any(int(each) != each or each < 1 for each in given):
             raise InputError("changes as decisions from 1 on, in order", self.changes, "try changes=(5000, 20000)")
 
-    def _begin(self, sizes: Ints, forbidden: Ints) -> RestartingState:
+    def _begin(self, sizes: Ints, forbidden: Ints) -> Any:
         own: UTSState = super()._begin(sizes, forbidden)
         when = np.array(self.changes or (), np.int64)
         values = own._asdict() | {"when": when, "era": np.zeros(2, np.int64)}

@@ -75,7 +75,7 @@ class InsuredUTS(UTS):
     name = "insured-uts"
     use_when = "up to 200 combinations of which nobody knows whether they are rank-1"
 
-    def _begin(self, sizes: Ints, forbidden: Ints) -> InsuredState:
+    def _begin(self, sizes: Ints, forbidden: Ints) -> Any:
         everything = insures_all(sizes)
         if everything:
             check_kept(sizes, self.name)
