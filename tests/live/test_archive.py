@@ -1,6 +1,6 @@
 """Archives: a database does not grow for ever, and nothing else changes.
 
-`test_archive_exclusion` has false clicks in them, `test_archive_faults` the bad days.
+`test_archive_faults` has the bad days.
 """
 
 import json
@@ -229,3 +229,18 @@ def test_a_policy_whose_state_has_other_parts_by_now_begins_again_on_what_is_kno
         after = saved(again)
     with at(clock)("homepage", db=database.where) as last:
         assert saved(last) == after
+
+
+def test_an_exclusion_speaks_of_what_is_not_archived(shop):
+    database, experiment, clock, folder = shop
+    clicks = experiment.look(lambda fold: int(fold.clicks.sum()))
+    taken = experiment.exclude(levels={"row": "row 1"})
+    assert 0 < taken < clicks
+    assert experiment.look(lambda fold: int(fold.pulls[0].sum())) > 0
+    assert wrong(database.where, folder) == []
+    clock.pass_seconds(200)
+    busy(experiment, clock, 20, seed=4)
+    list(archive(database, "homepage", folder, 10))
+    assert wrong(database.where, folder) == []
+    with Database(database.where) as again:
+        assert saved(at(clock)("homepage", db=again)) == saved(experiment)

@@ -11,7 +11,6 @@ import pytest
 
 from rankone.errors import InputError, JournalError, StorageError
 from rankone.live import Database, Experiment
-from rankone.live.fold.journal_reading import read_whole
 from rankone.live.operate import archive as module
 from rankone.live.operate import archive_files
 from rankone.live.operate.archive import archive, sweep
@@ -20,7 +19,7 @@ from rankone.live.operate.export import decisions_table
 from rankone.live.storage.sql import Storage
 
 from .archives import busy, live, rows_of, wrong
-from .helpers import Clock, known, saved
+from .helpers import Clock
 
 
 def test_two_archives_at_once_move_everything_once(shop, monkeypatch):
@@ -151,24 +150,6 @@ def test_the_next_nights_archive_takes_up_what_a_killed_one_left(shop, monkeypat
     assert longer.name not in files
 
 
-def test_an_archive_that_fails_clears_up_after_an_exclusion_in_archives_too(shop, monkeypatch):
-    database, experiment, clock, folder = shop
-    assert experiment.with_archives(folder).exclude(levels={"row": "row 1"}) > 0
-    clock.pass_seconds(1000)
-    files = sorted(folder.iterdir())
-
-    def full(*_):
-        raise StorageError("room on the disk", "none", "make room")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Storage, "put_base", full)
-        with pytest.raises(StorageError, match="room on the disk"):
-            list(archive(database, "homepage", folder, 0.5))
-    assert sorted(folder.iterdir()) == files
-    assert len(list(archive(database, "homepage", folder, 0.5))) == 1
-    assert wrong(database.where, folder) == []
-
-
 def test_two_that_write_one_file_at_once_leave_the_first(shop, monkeypatch):
     """Bytes that an archive has named never change, whoever comes late."""
     database, experiment, clock, folder = shop
@@ -190,29 +171,6 @@ def test_two_that_write_one_file_at_once_leave_the_first(shop, monkeypatch):
     path, content = came[1]
     assert (moved.file, path.read_bytes()) == (path, content)
     assert wrong(database.where, folder) == []
-
-
-@pytest.mark.parametrize("after", [True, False])
-def test_who_opens_an_experiment_while_archives_lose_outcomes_knows_of_both_or_of_neither(shop, monkeypatch, after):
-    """The exclusion is committed just after, or just before, the newcomer reads what the journal begins with."""
-    database, experiment, _, folder = shop
-    read, taken = Storage.base, []
-
-    def base(storage, number):
-        found = read(storage, number)
-        if not taken:
-            taken.append(0)  # the exclusion reads it, too
-            taken.append(experiment.with_archives(folder).exclude(levels={"row": "row 1"}))
-            found = found if after else read(storage, number)
-        return found
-
-    monkeypatch.setattr(Storage, "base", base)
-    with Database(database.where) as other, other.reader() as storage:
-        whole = read_whole(storage, other.number("homepage"))
-    assert taken[1] > 0
-    assert whole.diverged is None
-    assert whole.fold.pulls[0].sum() == 0
-    assert known(whole.fold) == saved(experiment)
 
 
 def test_another_databases_file_is_not_replaced(shop, tmp_path):

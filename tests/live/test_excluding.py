@@ -212,11 +212,8 @@ def test_what_another_program_is_at_is_left_to_it(sqlite_db, long, monkeypatch):
         assert len(experiment.report().eras) == 2
 
 
-@pytest.mark.parametrize("archived", [False, True])
 @pytest.mark.parametrize("meanwhile", [0, 20])
-def test_an_exclusion_that_the_database_undoes_is_tried_again(
-    sqlite_db, long, monkeypatch, tmp_path, archived, meanwhile
-):
+def test_an_exclusion_that_the_database_undoes_is_tried_again(sqlite_db, long, monkeypatch, meanwhile):
     """Others may write before it is."""
     append, undone = transactions.Transactions._append, []
 
@@ -232,10 +229,6 @@ def test_an_exclusion_that_the_database_undoes_is_tried_again(
 
     with start(sqlite_db, "uts") as experiment:
         robots = told(experiment)
-        if archived:
-            assert list(archive.archive(experiment.database, "homepage", tmp_path, 0))
-            robots += told(experiment, 30)
-            experiment = experiment.with_archives(tmp_path)
         monkeypatch.setattr(transactions.Transactions, "_append", undo_once)
         monkeypatch.setattr(transactions.time, "sleep", others)
         assert experiment.exclude(source="bot") == robots
@@ -244,7 +237,7 @@ def test_an_exclusion_that_the_database_undoes_is_tried_again(
     with Experiment("homepage", db=sqlite_db) as again:
         assert saved(again) == expected
         assert again.report().excluded == robots
-    assert [finding for finding in examine(sqlite_db, tmp_path if archived else None) if not finding.ok] == []
+    assert [finding for finding in examine(sqlite_db) if not finding.ok] == []
 
 
 def test_an_exclusion_that_cannot_be_finished_harms_nothing_else(sqlite_db, long, monkeypatch, caplog):

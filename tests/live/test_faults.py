@@ -137,8 +137,6 @@ def test_a_fault_is_in_nothing_that_outlasts_it(sqlite_db, monkeypatch, tmp_path
             experiment.tell(experiment.ask(), True)
             with pytest.raises(InputError, match="evidence that can be weighed, but got a fault in the program"):
                 move()
-            with pytest.raises(InputError, match="evidence that can be weighed, but got a fault in the program"):
-                experiment.with_archives(tmp_path).exclude(levels={"row": "row 3"})
         assert len(list(tmp_path.glob("*.parquet"))) == 1
     assert mended().fault is None
     with start(sqlite_db, "uts") as experiment:

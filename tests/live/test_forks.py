@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rankone.analysis.interactions import check_experiment
 from rankone.live import Database, Experiment
 from rankone.live.journal.events import COLUMNS, KIND, Kind
 from rankone.live.operate.doctor import examine
@@ -53,7 +52,7 @@ def test_a_signal_handler_may_close(db):
     assert all(finding.ok for finding in examine(db))
 
 
-@pytest.mark.parametrize("read", [decisions_table, check_experiment])
+@pytest.mark.parametrize("read", [decisions_table])
 def test_close_leaves_those_alone_who_read_a_journal(db, monkeypatch, read):
     begun, go_on, first = threading.Event(), threading.Event(), Storage.tail
 

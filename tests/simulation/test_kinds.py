@@ -1,14 +1,12 @@
 """Decisions that are no pairs in a rank-1 world: the one loop plays them as a plain loop does, and studies, sweeps,
 reports and charts take them without knowing their class."""
 
-import numpy as np
 import pytest
 
 import rankone
 from rankone.errors import DecisionError, InputError
 from rankone.numerics.seeds import generator
 from rankone.pages.report import report
-from rankone.policies.scheduled_play import Schedule, replay_schedule
 from rankone.problems.base import problem_from_dict, problem_to_dict
 from rankone.simulation.arena import _FIELDS, _players
 from rankone.simulation.feedback import as_feedback
@@ -139,10 +137,6 @@ SAYS = "Expected a policy that plays {}, as .* asks for, but got {}, which plays
             lambda folder: rankone.Experiment("x", 2, 2, "test-ranking", folder / "x.db"),
             ("pairs", "test-ranking", "lists"),
         ),
-        (
-            lambda _: replay_schedule(kinds.Ranking(), np.ones((2, 2)), Schedule.at_once(3), generator(0)),
-            ("pairs", "test-ranking", "lists"),
-        ),
     ],
     ids=[
         "simulate",
@@ -152,7 +146,6 @@ SAYS = "Expected a policy that plays {}, as .* asks for, but got {}, which plays
         "arena",
         "explain",
         "Experiment",
-        "replay_schedule",
     ],
 )
 def test_a_mismatch_is_refused_up_front(meet, said, tmp_path):

@@ -19,7 +19,7 @@ from rankone.live import Experiment, Outcome
 
 # What makes no sense at a distance: the service settles windows itself, looks are its own business,
 # it knows whose token a client has, and archives are files.
-NOT_REMOTE = {"do", "look", "settle", "on_behalf_of", "with_archives"}
+NOT_REMOTE = {"do", "look", "settle", "on_behalf_of"}
 
 
 @pytest.fixture

@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from rankone.analysis.split_check import Mismatch, check_split
 from rankone.clicks.counts.column_values import numbers_of
@@ -33,6 +32,7 @@ from rankone.clicks.counts.table_files import read_table
 from rankone.errors import InputError
 from rankone.notebook import Answer
 from rankone.numerics.arrays import Floats
+from rankone.numerics.student import student_quantile
 from rankone.specs import did_you_mean, number_in
 from rankone.wording.numbers import percent
 from rankone.wording.ratios import FEW, effect_text
@@ -270,7 +270,7 @@ def _compared(factor: str, names: Sequence[str], sums: Sequence[_Sums], each: bo
             low = high = 1.0
             said = "the best"
         elif able:
-            wide = float(stats.t.ppf(1.0 - doubt / 2.0, rows - 1)) * math.sqrt(known.variation + sums[top].variation)
+            wide = student_quantile(1.0 - doubt / 2.0, rows - 1.0) * math.sqrt(known.variation + sums[top].variation)
             ratio = means[number] / means[top]
             low, high = ratio * math.exp(-wide), ratio * math.exp(wide)
             said = effect_text(ratio, low, high)

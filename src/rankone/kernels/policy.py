@@ -163,12 +163,12 @@ def adopt(state: Any, defeated_by: Ints) -> None:
 
 
 class View(NamedTuple):
-    """Beliefs about levels (factor by factor: rows 0 to K - 1, then columns), about combinations, or items of lists.
+    """Beliefs about levels (factor by factor: rows 0 to K - 1, then columns), or about combinations.
 
     Combinations are in order, the last factor fastest: a pair is ``row * n_cols + col``.
     """
 
-    about: str  # "levels", "pairs", "combinations" (of other than two factors) or "items"
+    about: str  # "levels", "pairs", "combinations" (of other than two factors)
     pulls: Ints  # outcomes that the belief rests on
     clicks: Ints
     low: Floats  # not a number where the policy has no such bound

@@ -86,7 +86,6 @@ class Experiment(ExperimentMethods):
     ) -> None:
         self.name = checked_name(name, "experiment name")
         self._by: str | None = None
-        self._archives: str | Path | None = None
         asked = checked_settings({"rows": rows, "cols": cols, "policy": policy, **settings})
         self._owns_database = not isinstance(db, Database)
         self.database = db if isinstance(db, Database) else Database(db, durability=durability)
@@ -155,12 +154,6 @@ class Experiment(ExperimentMethods):
         result._by, result._owns_database = token, False
         return result
 
-    def with_archives(self, folder: str | Path) -> Self:
-        """Return this experiment with the folder of its archives: what it excludes no longer counts there either."""
-        result = copy.copy(self)
-        result._archives, result._owns_database = folder, False
-        return result
-
     def settle(self) -> float:
         """End the windows that are over, as every request does, and finish exclusions that were interrupted.
 
@@ -176,8 +169,7 @@ class Experiment(ExperimentMethods):
     def _change(self, what: str, **details: Any) -> Any:
         if what == "exclude":
             times = checked_times(since=details.pop("since"), until=details.pop("until"))
-            unwanted = Unwanted(**details, times=times)
-            return exclude_outcomes(self.database, self._cached, unwanted, self._archives, self._by)
+            return exclude_outcomes(self.database, self._cached, Unwanted(**details, times=times), self._by)
         if what == "void-open":
             return self._void_open(**details)
         return self._transactions.change(self._cached, functools.partial(_DRAFTS[what], **details), self._by)

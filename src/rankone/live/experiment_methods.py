@@ -190,7 +190,7 @@ class ExperimentMethods(abc.ABC):
         """Undo false clicks: outcomes so far that fit everything given no longer count. Return how many.
 
         Outcomes held until their windows end are among them; their decisions are closed as void. Those in archives
-        (`rankone archive`) are not, but for an experiment `with_archives`.
+        (`rankone archive`) are not.
 
         Args:
             source: told with this `source`.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,9 +29,6 @@ from rankone.simulation.shown_counts import level_ratios
 from rankone.specs import amount, as_seed, as_whole_number
 from rankone.writing import write_file
 
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
 MOST_STEPS = 1_000_000
 _HERE = Path(__file__).parent
 _STRIP = 5  # moments in the strip
@@ -50,68 +47,10 @@ def example() -> RankOne:
     )
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Explanation(Shown):
-    """One run of a policy, ready to be looked at: `save` writes the page and the picture.
-
-    Attributes:
-        policy: the policy that played.
-        problem: the problem it played on.
-        horizon: number of decisions.
-        seed: seed of the run.
-        frames: the moments of the run.
-        again: the command, or the Python, that makes the same page again.
-    """
-
-    unit: ClassVar[str] = "decision"
-    draws: ClassVar[str] = "the page, chart() draws who was shown when"
-
-    policy: Policy
-    problem: Any
-    horizon: int
-    seed: int
-    frames: list[Any]
-    again: str
-
-    def _sentence(self) -> str:
-        played = f"{amount(self.horizon, self.unit)} of {self.policy} on {self.problem.name}, seed {self.seed}"
-        return f"{played}; save(directory) writes {self.draws}."
-
-    @property
-    def _title(self) -> str:
-        return f"{self.policy.label} on {self.problem.name}, seed {self.seed}"
-
-    def chart(self) -> Chart:
-        """Return the picture of the run."""
-        raise NotImplementedError
-
-    def html(self) -> str:
-        """Return the page: one file, offline."""
-        raise NotImplementedError
-
-    def _filled(self, template: str, title: str, sizes: str, **more: Any) -> Markup:
-        """Return the body of the page."""
-        return filled(
-            _HERE / template,
-            title=title,
-            about=(type(self.policy).__doc__ or "").strip().partition("\n")[0],
-            run=f"{self.problem.name}: {sizes} · {amount(self.horizon, self.unit)} · seed {self.seed}",
-            again=self.again,
-            **more,
-        )
-
-    def save(self, directory: str | Path) -> list[Path]:
-        """Write ``explain.html`` (the page), ``explain.png`` and ``explain.svg`` (the picture); return their paths."""
-        page = Path(directory) / "explain.html"
-        write_file(page, self.html())
-        return [page, *(self.chart().save(page.with_suffix(suffix)) for suffix in (".png", ".svg"))]
-
-
 @dataclass
 class Strip:
     """Moments side by side: shares of what was shown, by rows and columns, and what is known of these."""
 
-    unit: str
     rows: Sequence[str]
     cols: Sequence[str]
     cells: list[dict[str, Any]] = field(default_factory=list)
@@ -120,7 +59,7 @@ class Strip:
 
     def add(self, step: int, shares: Floats, left: Mask, *sides: Sequence[dict[str, Any]]) -> None:
         """Add a moment: shares since the last, who is left, and mean, low, high and left of all rows and columns."""
-        when = f"{self.unit}s {self.last + 1:,} to {step:,}" if step > self.last else f"{self.unit} {step:,}"
+        when = f"decisions {self.last + 1:,} to {step:,}" if step > self.last else f"decision {step:,}"
         at = {"moment": self.cells[-1]["moment"] + 1 if self.cells else 0, "when": when}
         for row, name in enumerate(self.rows):
             for col, other in enumerate(self.cols):
@@ -136,7 +75,7 @@ class Strip:
         return strip_chart(pl.DataFrame(self.cells), pl.DataFrame(self.levels, infer_schema_length=None), title, note)
 
 
-def made_again(policy: Policy, problem: Problem, horizon: int, seed: int, text: str | None, made: bool = False) -> str:
+def _made_again(policy: Policy, problem: Problem, horizon: int, seed: int, text: str | None, made: bool = False) -> str:
     """Return the command that makes an explanation again; the Python, if the problem is `made` and has no name."""
     if made:
         code = f"import rankone\n\nproblem = rankone.{type(problem).__name__}(**{problem.to_dict()!r})\n"
@@ -146,17 +85,24 @@ def made_again(policy: Policy, problem: Problem, horizon: int, seed: int, text: 
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class FactorExplanation(Explanation):
-    """One run on any number of factors: a page to step through and a picture."""
+class Explanation(Shown):
+    """One run of a policy on any number of factors, to be looked at: `save` writes the page and the picture."""
 
-    draws: ClassVar[str] = "the page to step through, chart() draws the picture"
-
-    frames: list[Frame]
+    policy: Policy
+    problem: Any
+    horizon: int
+    seed: int
+    frames: list[Frame]  # the moments of the run
+    again: str  # the command, or the Python, that makes the same page again
     about_levels: bool  # estimates are of levels; otherwise of combinations with the leader's other levels
     sweeps: bool
     interval: str
     scored_by: str
     traffic: pl.DataFrame
+
+    def _sentence(self) -> str:
+        played = f"{amount(self.horizon, 'decision')} of {self.policy} on {self.problem.name}, seed {self.seed}"
+        return f"{played}; save(directory) writes the page to step through, chart() draws the picture."
 
     @property
     def _story(self) -> list[Frame]:
@@ -170,8 +116,16 @@ class FactorExplanation(Explanation):
         """Return the page: one file, interactive, offline."""
         title = f"{self.policy.name}, step by step"
         idea_of_it = idea(eliminates=self.frames[0].stage is not None, sweeps=self.sweeps)
-        words = {"idea": idea_of_it, "story": [frame.text for frame in self._story], "some": self._some()}
-        body = self._filled("explain.html", title, sizes(self.problem), **words)
+        body = filled(
+            _HERE / "explain.html",
+            title=title,
+            about=(type(self.policy).__doc__ or "").strip().partition("\n")[0],
+            run=f"{self.problem.name}: {sizes(self.problem)} · {amount(self.horizon, 'decision')} · seed {self.seed}",
+            again=self.again,
+            idea=idea_of_it,
+            story=[frame.text for frame in self._story],
+            some=self._some(),
+        )
         style, script = ((_HERE / f"explain.{kind}").read_text() for kind in ("css", "js"))
         return whole_page(title, body, style, [script], self._data())
 
@@ -230,9 +184,10 @@ class FactorExplanation(Explanation):
 
     def chart(self) -> Chart:
         """Return the picture: of pairs the most telling moments side by side, else who was shown when, by factor."""
+        title = f"{self.policy.label} on {self.problem.name}, seed {self.seed}"
         if self.frames[0].pairs is None:
-            return factor_chart(level_ratios(self.problem), self.traffic, self._title)
-        strip, before = Strip(self.unit, *self.problem.level_names.values()), self.frames[0].pairs.shown
+            return factor_chart(level_ratios(self.problem), self.traffic, title)
+        strip, before = Strip(*self.problem.level_names.values()), self.frames[0].pairs.shown
         for frame in self.moments():
             if frame.pairs is not None:
                 fresh, before = frame.pairs.shown - before, frame.pairs.shown
@@ -242,7 +197,13 @@ class FactorExplanation(Explanation):
         note = f"Above: who was shown, as a share of these decisions. Below: {below} after them."
         if self.frames[0].stage is not None:
             note += " Dashed: the best lower bound; who ends left of it is out (×, dotted)."
-        return strip.chart(self._title, note)
+        return strip.chart(title, note)
+
+    def save(self, directory: str | Path) -> list[Path]:
+        """Write ``explain.html`` (the page), ``explain.png`` and ``explain.svg`` (the picture); return their paths."""
+        page = Path(directory) / "explain.html"
+        write_file(page, self.html())
+        return [page, *(self.chart().save(page.with_suffix(suffix)) for suffix in (".png", ".svg"))]
 
     def moments(self) -> list[Frame]:
         """Return the frames of the strip: the ends of stages at which somebody left, or moments on a log scale."""
@@ -268,9 +229,9 @@ def explain(
     """Play one run of a policy on a small problem and return it as an explanation.
 
     Args:
-        policy: a policy or its name.
+        policy: a policy or its name; not one that shows lists.
         problem: a `RankOne`, a `Product` of any number of factors, or its text; default: four headlines and three
-            images. For a policy on lists, one of at most 16 items; default: ``"cascade:8x3"``.
+            images.
         horizon: number of decisions, at most 1,000,000.
         seed: seed of the policy and of the outcomes; None draws one, and the explanation names it.
 
@@ -282,21 +243,15 @@ def explain(
     horizon = as_whole_number("horizon", horizon, most=MOST_STEPS)
     seed = as_seed(seed)
     player = as_policy(policy)
-    if player.decision_kind == "list":
-        from rankone.pages.explain_lists import explain_lists
-
-        return explain_lists(player, as_problem("cascade:8x3" if problem is None else problem), horizon, seed)
     given = example() if problem is None else as_problem(problem)
     text = problem if isinstance(problem, str) else given.name if problem is not None else None
     made = problem is not None and not isinstance(problem, str) and not is_named_problem(given)
     world = given if isinstance(given, Product) else as_rank_one(given, "with factors to draw")
     player.check_kind(world.decision_kind, world.shape, "an explanation")
     recorder = Recorder(player.with_horizon(horizon).for_problem(*world.best_decision()), world, horizon, seed)
-    frames, again = recorder.play(), made_again(player, world, horizon, seed, text, made)
+    frames, again = recorder.play(), _made_again(player, world, horizon, seed, text, made)
     known = {name: getattr(recorder, name) for name in ("about_levels", "sweeps", "interval", "scored_by", "traffic")}
-    return FactorExplanation(
-        policy=player, problem=world, horizon=horizon, seed=seed, frames=frames, again=again, **known
-    )
+    return Explanation(policy=player, problem=world, horizon=horizon, seed=seed, frames=frames, again=again, **known)
 
 
 def _left(frame: Frame) -> int:

@@ -276,9 +276,9 @@ class PolicySuite(Suite):
             expect(len(shown) == 1, "one decision for ever after `settled`", shown, do)
 
     def test_what_it_shows_of_itself_has_the_right_size(self) -> None:
-        """`view` and `race` speak of rows and columns, of pairs or of items of this problem."""
+        """`view` and `race` speak of rows and columns, or of pairs, of this problem."""
         agent, shape = self.agent(), self.game.certain.shape
-        sizes = {"items": shape[0], "levels": sum(shape), "pairs": math.prod(shape)}
+        sizes = {"levels": sum(shape), "pairs": math.prod(shape)}
         for _ in range(2):
             seen, left = view(agent.state), race(agent.state)
             if seen is not None:

@@ -32,7 +32,7 @@ def check_rank1(
     min_impressions: int = typer.Option(
         20, help="Leave out items that a query showed less often than this; 0 keeps all."
     ),
-    simulations: int | None = typer.Option(None, help="Tables to simulate; default 999, for an experiment 199."),
+    simulations: int | None = typer.Option(None, help="Tables to simulate; default 999."),
     level: float = typer.Option(0.05, help="Significance level of the test, for all queries together."),
     seed: int = SEED,
     chart: Path | None = typer.Option(None, help="Heat map of the deviations (.png .svg .pdf .html)."),

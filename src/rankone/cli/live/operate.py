@@ -1,7 +1,5 @@
 """``rankone stop``, ``resume``, ``forbid``, ``context``, ``exclude``, ``void-open``: change a live experiment."""
 
-from pathlib import Path
-
 import typer
 
 from rankone.cli._commands import command
@@ -69,7 +67,6 @@ def exclude(
     level: list[str] = typer.Option([], "--level", help=_LEVEL_HELP),
     since: float | None = typer.Option(None, help="Asked at this time (seconds since 1970) or later."),
     until: float | None = typer.Option(None, help="Asked before this time (seconds since 1970)."),
-    archive: Path | None = typer.Option(None, help="Folder with the archives of the experiment, to reach them too."),
     why: str = typer.Option("outcomes excluded", help="A note for the journal."),
 ) -> None:
     """Ignore false clicks: outcomes so far that match every option given no longer count."""
@@ -77,11 +74,10 @@ def exclude(
 
     levels = level_of_each(level)
     with experiment_of(db, name) as experiment:
-        whole = experiment if archive is None else experiment.with_archives(archive)
-        count = whole.exclude(source=source, token=token, levels=levels, since=since, until=until, why=why)
+        count = experiment.exclude(source=source, token=token, levels=levels, since=since, until=until, why=why)
         print(f"{amount(count, 'outcome')} of '{name}' excluded.")
-        if archive is None and experiment.look(lambda fold: fold.archived):
-            print("Archived outcomes still count. Add --archive FOLDER to ignore them too.")
+        if experiment.look(lambda fold: fold.archived):
+            print("Archived outcomes still count.")
 
 
 @command("void-open", example="rankone.db homepage --older-than 600 --source newsletter")

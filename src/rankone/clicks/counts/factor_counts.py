@@ -121,15 +121,15 @@ def holds_factors(path: str) -> bool:
 
 
 def counts_of_arrays(
-    pulls: Ints, clicks: Ints, levels: Mapping[str, Sequence[str]], every: bool = False, name: str = ONLY_QUERY
+    pulls: Ints, clicks: Ints, levels: Mapping[str, Sequence[str]], name: str = ONLY_QUERY
 ) -> FactorCounts:
     """Return the counts of arrays with an axis for each factor; `levels` are its names of levels, by its name.
 
-    Levels without outcomes are kept, and with `every` so are combinations.
+    Levels without outcomes are kept.
     """
     if not pulls.any():
         raise InputError("at least one outcome", "none" if name == ONLY_QUERY else f"none of '{name}'", "wait for some")
-    cells = np.argwhere((pulls > 0) | every)
+    cells = np.argwhere(pulls > 0)
     where, names = tuple(cells.T), tuple(tuple(map(str, side)) for side in levels.values())
     return FactorCounts(tuple(levels), names, cells, pulls[where], clicks[where], name=name)
 

@@ -15,8 +15,6 @@ from rankone.wording.combinations import UNNAMED, brief_combination
 from rankone.wording.lists import cut_text, listed, quoted, some_of
 from rankone.wording.numbers import percent
 
-PLAYED_AGAIN = "the experiment played again by its policy in a world without interaction"
-
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Rank1Check(Shown):
@@ -31,7 +29,6 @@ class Rank1Check(Shown):
     statistic: float  # likelihood ratio against a rate of its own for every pair
     p_value: float | None  # None: any rates are rank 1 here, there is nothing to test
     simulations: int
-    method: str  # how tables were simulated
     visible: float | None  # relative deviation of the click rates that would be noticed with 80% power
     cells: pl.DataFrame  # row, col, outcomes, clicks, rate, rank_one_rate, deviation; the largest deviation first
     dispersion: Dispersion = BINOMIAL  # how much clicks scatter: statistic and deviations are divided by it
@@ -123,9 +120,7 @@ class Rank1Report(Answer):
     @property
     def assumes(self) -> str:
         """What the answer rests on, in one line."""
-        played = any(check.method == PLAYED_AGAIN for check in self.checks)
-        split = "click rates that did not change during the experiment" if played else "a random split in fixed shares"
-        return f"Assumes: {split}; each visitor counted once."
+        return "Assumes: a random split in fixed shares; each visitor counted once."
 
     def _notes(self) -> list[str]:
         return [] if self.misfit_sentence is None else [self.misfit_sentence]
@@ -137,7 +132,8 @@ class Rank1Report(Answer):
         own = [self.sentence] if self.sentence != self.headline else []
         if first is None:
             return "\n".join(own)
-        how = f"p-values by {amount(first.simulations, 'simulation')}: {first.method}."
+        drawn = "the outcomes of each pair drawn again, as many as there were"
+        how = f"p-values by {amount(first.simulations, 'simulation')}: {drawn}."
         return "\n".join([*own, how, f"{first.dispersion.sentence}."])
 
     def _tables(self) -> dict[str, pl.DataFrame]:

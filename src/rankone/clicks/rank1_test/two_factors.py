@@ -8,8 +8,7 @@ fitted and simulated once more (Davidson and MacKinnon, "Improving the reliabili
 double bootstrap", 2007): what a round of fitting and simulating does to location and spread of the statistic is undone
 in the first round.
 
-Pairs chosen by what was clicked before, as in a live experiment, have another law; `redraw` then has to choose them
-again. Where clicks scatter more than binomially (`rankone.clicks.counts.dispersion`) the statistic is divided by the
+Where clicks scatter more than binomially (`rankone.clicks.counts.dispersion`) the statistic is divided by the
 dispersion; an estimated one adds its own scatter to the simulated statistics.
 """
 
@@ -31,17 +30,14 @@ from rankone.numerics.product_fit import Design, deviances, product_rates
 from rankone.numerics.seeds import generator
 from rankone.wording.lists import listed
 
-#: Draws outcomes once more, given rates (tables, cells): returns impressions and clicks of the same shape.
-Redraw = Callable[[Floats, np.random.Generator], tuple[Ints, Ints]]
 #: Called while tables are simulated: simulations done, simulations in all.
 CheckProgress = Callable[[int, int], None]
 #: Measures tables (shown, clicked): returns their statistics and the rates of their products.
 Measure = Callable[[Ints, Ints], tuple[Floats, Floats]]
 
-FIXED = "the outcomes of each pair drawn again, as many as there were"
 EXACT_TO = 1e-3  # of the statistic: more than fits may be off
 _ENOUGH = 50  # tables as far from rank 1 as the data: the p-value is known well enough (Besag and Clifford 1991)
-_AT_ONCE = 20  # tables between two looks: few, so that progress is seen while a long experiment is played again
+_AT_ONCE = 20  # tables between two looks, so that progress is seen
 _CELLS_AT_ONCE = 200_000
 _SEEN_BY_MOST = 0.8416  # a statistic this many standard deviations above its threshold is seen with 80% power
 
@@ -54,16 +50,12 @@ def check_two(
     pair: tuple[int, int] = (0, 1),
     name: str | None = None,
     rates: Floats | None = None,
-    redraw: Redraw | None = None,
-    method: str = FIXED,
     progress: CheckProgress = lambda now, total: None,
     dispersion: Dispersion = BINOMIAL,
 ) -> Rank1Check:
     """Test two factors of a table, by that many simulated tables at most; with none nothing is tested.
 
-    `rates` are those of the product, where it is fitted already. `redraw` draws outcomes as they came about (`method`
-    says how), by default as many of each combination as there were. It may show combinations that were not shown: the
-    table then has cells for all of them.
+    `rates` are those of the product, where it is fitted already.
     """
     order = np.lexsort(counts.cells.T[::-1])  # so that rows may come in any order
     counts = counts._replace(cells=counts.cells[order], shown=counts.shown[order], clicked=counts.clicked[order])
@@ -75,8 +67,7 @@ def check_two(
     law: Floats = np.zeros(0)
     constraints, testable = _two_constraints(counts) if whole else _constraints(counts, pair, simulations > 0)
     if testable and simulations:
-        draw = redraw or (lambda rates, rng: (np.broadcast_to(shown, rates.shape), rng.binomial(shown, rates)))
-        law = _simulated(statistic, rates, draw, simulations, rng, progress, measure, dispersion)
+        law = _simulated(statistic, rates, shown, simulations, rng, progress, measure, dispersion)
     progress(simulations, simulations)
     p_value = (1 + _reach(law, statistic)) / (1 + len(law)) if len(law) else None
     misfit_rng = generator(int(shown.sum()), int(clicked.sum()), "misfit")
@@ -90,7 +81,6 @@ def check_two(
         statistic=statistic,
         p_value=1.0 if len(law) and statistic < EXACT_TO else p_value,
         simulations=len(law),
-        method=method,
         visible=_visible(law, counts, rates, dispersion) if len(law) and whole else None,
         cells=_pair_cells(counts, pair, rates, dispersion),
         dispersion=dispersion,
@@ -128,7 +118,7 @@ def _measured(
 def _simulated(
     statistic: float,
     rates: Floats,
-    redraw: Redraw,
+    shown: Ints,
     simulations: int,
     rng: np.random.Generator,
     progress: CheckProgress,
@@ -142,8 +132,9 @@ def _simulated(
     once, twice, scale = np.zeros(0), np.zeros(0), np.zeros(0)
     while True:
         size = min(max(1, min(_AT_ONCE, _CELLS_AT_ONCE // len(rates))), simulations - len(once))
-        drawn, fitted = measure(*redraw(np.broadcast_to(rates, (size, len(rates))), rng))
-        again, _ = measure(*redraw(fitted, rng))
+        outcomes = np.broadcast_to(shown, (size, len(rates)))
+        drawn, fitted = measure(outcomes, rng.binomial(outcomes, rates))
+        again, _ = measure(outcomes, rng.binomial(outcomes, fitted))
         once, twice = np.append(once, drawn), np.append(twice, again)
         if math.isfinite(dispersion.freedom):
             scale = np.append(scale, rng.chisquare(dispersion.freedom, size) / dispersion.freedom)

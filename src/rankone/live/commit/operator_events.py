@@ -138,15 +138,14 @@ def draft_exclusion(
     *,
     why: str,
     prior: bool = False,
-    archives: bool = False,
     wanted: int | None = None,
 ) -> tuple[int, str]:
     """Draft the exclusion of outcomes that fit everything given, and voids of those that are held.
 
-    Those in `archives` count on, unless this says that they are seen to. `wanted` is the event with which somebody
-    wanted it, if there is one. Return how many are held, and the note of the exclusion.
+    `wanted` is the event with which somebody wanted it, if there is one. Return how many are held, and the note of the
+    exclusion.
     """
-    if fold.archived and not archives:
+    if fold.archived:
         fits = {**fits, "after": fold.archived}
     # Told, but their windows are still open: they will not be learned either.
     exclusion = Exclusion(2**62, **fits)

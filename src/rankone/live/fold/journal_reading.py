@@ -50,9 +50,6 @@ class Journal(Protocol):
     def last_decision(self, experiment: int) -> int:
         """Return the number of the last decision."""
 
-    def decision_at(self, experiment: int, at: int) -> int:
-        """Return the number of decisions asked before the time `at`."""
-
 
 def read_whole(storage: Storage, number: int) -> WholeJournal:
     """Fold a journal to its end, from its newest snapshot where there is a good one."""
@@ -87,9 +84,8 @@ def replay(storage: Journal, number: int, with_policy: bool = True) -> Fold:
 def begin(storage: Journal, number: int, with_policy: bool = True, pretended: Sequence[Row] = ()) -> Fold:
     """Return the fold of an experiment before its first event, or before the first that is still there.
 
-    `pretended` are rare events that are not written yet. The rare events and the base are of one moment: an exclusion
-    in archives puts another base in the place of this one, at the same event, and whoever had the old one with the
-    exclusion would take its outcomes for left out. Each change of the base adds a rare event in the same commit.
+    `pretended` are rare events that are not written yet. The rare events and the base are of one moment: each change of
+    the base adds a rare event in the same commit.
     """
     with reading_notes():
         marks, before = _marks(storage, number, pretended), -1

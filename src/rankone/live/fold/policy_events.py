@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from rankone.evidence.steering import EXPLORED
-from rankone.live.journal.events import DECISION, KIND, TAG, Kind
+from rankone.live.journal.events import DECISION, KIND, LEARNED, TAG, Kind
 from rankone.policies.advance import ASK, LEARN, NOTHING, RECALL, VOID
 
-POLICY_EVENTS = np.full(max(Kind) + 1, NOTHING)  # of each kind of event
-POLICY_EVENTS[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = ASK, LEARN, LEARN, LEARN, VOID
-_MEANINGS: list[int] = POLICY_EVENTS.tolist()
+_OF_KIND = {Kind.ASK: ASK, Kind.VOID: VOID} | dict.fromkeys(LEARNED, LEARN)
+_MEANINGS = [_OF_KIND.get(kind, NOTHING) for kind in (None, *Kind)]  # by the number of the kind
 
 
 def meaning(head: Sequence[int], shown: Sequence[int], era_first: int) -> tuple[int, int]:

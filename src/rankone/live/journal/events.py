@@ -28,8 +28,7 @@ STEER     from here on decisions are drawn with the probabilities in `note` (`ra
 CLOCK     the journal's time is ahead of the machine's clock (by so many microseconds); below zero: it jumped ahead
           with the machine's clock
 ARCHIVE   all events up to one that `note` names were moved to a file, which it names too
-(`rankone.live.operate.archive`);
-          or they were counted again, because some are excluded (`rankone.live.operate.excluding`)
+          (`rankone.live.operate.archive`)
 EXCLUDE   somebody wants the outcomes excluded that fit `note`: an ERA that names this event follows as soon as the
           journal was counted without them (`rankone.live.operate.excluding`)
 ========  ==============================================================================================

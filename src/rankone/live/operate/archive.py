@@ -172,7 +172,7 @@ def _discard(database: Database, of: CachedFold, path: Path) -> None:
     """
 
     def plan(fold: Fold, _: Draft) -> None:
-        if all(each.get("file") != path.name for each in fold.archives):  # one that only counts again has none
+        if all(each["file"] != path.name for each in fold.archives):
             path.unlink(missing_ok=True)
 
     with contextlib.suppress(StorageError):  # nobody knows
@@ -225,11 +225,9 @@ def _read(storage: Storage, number: int, last: int, with_policy: bool = True) ->
         return _read(storage, number, last, with_policy=False)
 
 
-def fold_upto(
-    storage: Journal, number: int, last: int, with_policy: bool = True, pretended: Sequence[Row] = ()
-) -> Fold:
-    """Fold a journal from where it begins to event `last`, with rare events that are only `pretended`."""
-    fold = begin(storage, number, with_policy, pretended)
+def fold_upto(storage: Journal, number: int, last: int) -> Fold:
+    """Fold a journal from where it begins to event `last`."""
+    fold = begin(storage, number)
     for _ in each_upto(storage, number, fold, last):
         pass  # each is folded as it comes
     return fold
@@ -303,18 +301,10 @@ def file_stem(name: str, number: int) -> str:
 
 
 def archive_notes(storage: Storage, number: int) -> list[dict[str, Any]]:
-    """Return what the journal says of its archives, oldest first; of the last one, what it was counted as last."""
+    """Return what the journal says of its archives, oldest first."""
     marks = of_rows(storage.marks(number))
-    notes: list[dict[str, Any]] = []
-    for head, texts in zip(marks.heads, marks.texts, strict=True):
-        if head[KIND] != Kind.ARCHIVE:
-            continue
-        note = texts.details() | {"event": head[SEQ]}
-        if note.pop("again", False):
-            notes[-1] |= note
-        else:
-            notes.append(note)
-    return notes
+    each = zip(marks.heads, marks.texts, strict=True)
+    return [texts.details() | {"event": head[SEQ]} for head, texts in each if head[KIND] == Kind.ARCHIVE]
 
 
 class WithArchive:
@@ -339,10 +329,6 @@ class WithArchive:
     def marks(self, experiment: int) -> list[Row]:
         """Return the rare events, which are all in the database."""
         return [row for row in self._storage.marks(experiment) if self._until is None or row[SEQ] <= self._until]
-
-    def decision_at(self, experiment: int, at: int) -> int:
-        """Return the number of decisions asked before the time `at`, in files or not."""
-        return max(self._storage.decision_at(experiment, at), *(file.decision_at(at) for _, file in self.files))
 
     def base(self, experiment: int) -> None:
         """Nothing is missing."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankone.errors import InputError, JournalError, RankoneError
 from rankone.live.fold.journal_reading import each_checked
-from rankone.live.journal.events import COLUMNS, NUMBERS, Kind
+from rankone.live.journal.events import COLUMNS, NUMBERS
 from rankone.live.storage.driver import Row
 from rankone.writing import PRIVATE, AlreadyThere, sync_folder, whole_file
 
@@ -46,14 +46,6 @@ class ArchiveFile:
         """Return the events behind event `after`, oldest first."""
         first = int(self._table["seq"][0])
         return self._table.slice(max(0, after + 1 - first), limit).rows()
-
-    def decision_at(self, at: int) -> int:
-        """Return how many decisions had been asked before the time `at`, as far as this file knows."""
-        import polars as pl
-
-        earlier = pl.scan_parquet(self.path).filter(pl.col("kind") == int(Kind.ASK), pl.col("at") < at)
-        last = earlier.select(pl.col("decision").last()).collect().item()
-        return 0 if last is None else int(last) + 1
 
     def release(self) -> None:
         """Keep what was read in memory no longer."""

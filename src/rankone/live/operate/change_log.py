@@ -27,8 +27,6 @@ def changes_of(storage: Storage, number: int) -> list[Change]:
 def _what(kind: Kind, note: dict[str, Any], factors: Factors) -> str:
     if kind is Kind.CREATE:
         return "created"
-    if kind is Kind.ARCHIVE and "again" in note:
-        return f"events up to {note['upto']:,}, which are archived, counted again"
     if kind is Kind.ARCHIVE:
         return f"events up to {note['upto']:,} archived in {note['file']}"
     if kind is Kind.EXCLUDE:

@@ -1,4 +1,4 @@
-"""Is everything as it was written? Pages, names, checksums, a full replay, a recount, snapshots, archives.
+"""Is everything as it was written? Pages, names, checksums, a full replay, snapshots, archives.
 
 All of an experiment is read as of one moment, so that a service may go on writing meanwhile.
 """
@@ -9,15 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rankone.errors import RankoneError
-from rankone.live.factors import widened
 from rankone.live.fold import snapshot
 from rankone.live.fold.fold import Diverged, Fold
 from rankone.live.fold.journal_reading import begin, from_snapshot, read_tail, replay
 from rankone.live.fold.unknown_policy import PolicyNotKnown
-from rankone.live.journal.packing import unpack_shown
 from rankone.live.operate.archive import WithArchive, archive_notes, checksum, file_stem, fold_upto, kept_rows
 from rankone.live.operate.archive_files import fault_of
 from rankone.live.report.report_wording import NOT_KNOWN
@@ -26,7 +22,7 @@ from rankone.live.storage.forks import in_use
 from rankone.live.storage.schema import MIGRATIONS
 from rankone.specs import amount
 
-_PATIENCE = 3600.0  # seconds for one statement: a recount of a long journal takes its time
+_PATIENCE = 3600.0  # seconds for one statement: a long journal takes its time
 
 
 class Finding(NamedTuple):
@@ -98,31 +94,12 @@ def _examine_one(storage: Storage, name: str, number: int, archive: Path | None)
     renamed = fold.settings.name != name
     yield Finding(name, "journal", not renamed, f"made as '{fold.settings.name}': renamed since" if renamed else known)
     yield Finding(name, "replay", True, verdict, checked=replayed)
-    yield _recount(storage, name, number, fold)
     for seq, body in storage.snapshots(number):
         if fold.state is None:
             yield Finding(name, f"snapshot at event {seq}", True, "nothing to compare it with", checked=False)
         else:
             yield _compare(storage, name, number, seq, body, fold)
     yield from _examine_archives(storage, name, number, archive)
-
-
-def _recount(storage: Storage, name: str, number: int, fold: Fold) -> Finding:
-    """Count outcomes once more, by the database itself and not by the fold."""
-    pulls, clicks = np.zeros_like(fold.pulls), np.zeros_like(fold.clicks)
-    after = storage.base_seq(number)
-    if after:
-        begun = begin(storage, number, with_policy=False)
-        pulls, clicks = (widened(each, fold.factors.sizes) for each in (begun.pulls, begun.clicks))
-    counted = storage.recount(number, [each._asdict() for each in fold.exclusions], after)
-    for shown, count, clicked in counted:
-        cell = tuple(unpack_shown(bytes(shown), pulls.ndim))
-        pulls[cell] += count
-        clicks[cell] += clicked
-    _, outcomes, clicked = fold.earlier + np.stack([fold.asked, fold.pulls, fold.clicks])
-    same = np.array_equal(pulls, outcomes) and np.array_equal(clicks, clicked)
-    known = f"{amount(int(pulls.sum()), 'outcome')}, {amount(int(clicks.sum()), 'click')}"
-    return Finding(name, "recount", same, known + ("" if same else ", not as replayed"))
 
 
 def _compare(storage: Storage, name: str, number: int, seq: int, body: bytes, replayed: Fold) -> Finding:

@@ -1,36 +1,28 @@
-"""False clicks undone: which outcomes no longer count, in the database and, where that is wanted, in archives.
+"""False clicks undone: which outcomes no longer count. Those in archives count on.
 
 Evidence depends on the order of outcomes, so some of them cannot be subtracted: all that the database has is read
 again, as if the exclusion were written behind it, while the experiment goes on. Then one short commit adds what came
 meanwhile and writes the exclusion. Where it takes long, the journal says first what is wanted: if the program is
 killed, another one that looks after the experiment finishes it.
-
-Files of archives stay as they are. They are folded once more without what is excluded, and the same commit writes the
-new base of the journal and an event ARCHIVE that names it (`again`), so `rankone doctor --archive` proves it, too.
 """
 
 import contextlib
-import copy
 import functools
 import json
 import logging
 import math
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from rankone.errors import InputError
 from rankone.live.commit import operator_events as drafts
 from rankone.live.commit.operator_events import era_note
 from rankone.live.commit.warm_up import check_compiled
 from rankone.live.database import Database
-from rankone.live.fold import fold_cache, snapshot
+from rankone.live.fold import fold_cache
 from rankone.live.fold.fold import Fold, Stale
 from rankone.live.fold.fold_cache import CachedFold
-from rankone.live.fold.journal_reading import Journal, begin, cycles_ignored, each_stretch, read_tail
+from rankone.live.fold.journal_reading import begin, cycles_ignored, each_stretch, read_tail
 from rankone.live.journal.events import Draft, Kind
-from rankone.live.operate.archive import WithArchive, archive_notes, count_eras, fold_upto
-from rankone.live.operate.archive_files import fault_of
 from rankone.live.storage import Storage
 from rankone.live.storage.driver import Row
 
@@ -48,13 +40,13 @@ def pretended(fits: Mapping[str, Any]) -> list[Row]:
 
 
 class Refolding:
-    """The fold of a journal without what `fits`; `archived` is that of its archives (None: all there counts)."""
+    """The fold of a journal without what `fits`."""
 
-    def __init__(self, database: Database, number: int, fits: Mapping[str, Any], archived: Fold | None = None) -> None:
+    def __init__(self, database: Database, number: int, fits: Mapping[str, Any]) -> None:
         self._database, self._number, self._fits = database, number, fits
         self._outdated = False
         with database.reader() as storage:
-            self.fold = archived or begin(storage, number, pretended=pretended(fits))
+            self.fold = begin(storage, number, pretended=pretended(fits))
         self._base = self.fold.seq
 
     def read_on(self) -> bool:
@@ -85,47 +77,6 @@ class Refolding:
         return True
 
 
-class Refolded:
-    """What is known where a journal begins, without what an exclusion takes out of the archives in a folder.
-
-    `fits` tells, from all of the journal, which outcomes are excluded, as the journal keeps it.
-    """
-
-    def __init__(
-        self, database: Database, number: int, folder: str | Path, fits: Callable[[Journal], Mapping[str, Any]]
-    ) -> None:
-        self._number = number
-        with database.reader() as storage:
-            for note in archive_notes(storage, self._number):
-                fault = fault_of(Path(folder) / note["file"], note)
-                if fault is not None:
-                    do = "nothing was changed: name the folder that `rankone archive` wrote to"
-                    raise InputError(f"all archives of the experiment in {folder}", fault, do)
-            whole = WithArchive(storage, self._number, Path(folder))
-            self.fits = dict(fits(whole))
-            self.times = {what: self.fits[what] for what in ("first", "last") if what in self.fits}
-            self._eras, self._upto = count_eras(storage, self._number), storage.base_seq(self._number)
-            self.fold = fold_upto(whole, self._number, self._upto, pretended=pretended(self.fits))
-        self.fold.evidence.check_sound()
-
-    def begin(self, storage: Storage, fold: Fold, draft: Draft) -> None:
-        """Let the journal begin with this, once the exclusion is the last event of a draft."""
-        if storage.base_seq(self._number) != self._upto or len(fold.eras) != self._eras:
-            raise changed_meanwhile()
-        base = copy.deepcopy(self.fold)  # the database may undo this, and then it is tried again
-        base.exclusions.taken[fold.seq + len(draft)] = base.exclusions.taken.pop(PRETENDED)
-        body = snapshot.save(base)
-        storage.put_base(self._number, self._upto, body)
-        note = {"upto": self._upto, "again": True, "base": snapshot.digest(body)}
-        draft.mark(Kind.ARCHIVE, json.dumps(note))
-
-
-def changed_meanwhile() -> InputError:
-    """Return the error of an exclusion that did not see all archives."""
-    got = "one that was archived or changed meanwhile"
-    return InputError("the experiment not to change meanwhile", got, "nothing was excluded: try again")
-
-
 class Unwanted(NamedTuple):
     """Outcomes that shall no longer count: those that fit everything given."""
 
@@ -136,7 +87,7 @@ class Unwanted(NamedTuple):
     prior: bool
     why: str
 
-    def fits(self, fold: Fold, journal: Journal, number: int) -> dict[str, Any]:
+    def fits(self, fold: Fold, journal: Storage, number: int) -> dict[str, Any]:
         """Return the same as a journal keeps it: levels and decisions by their numbers.
 
         A time that has passed stands for the same decisions ever after. For one still to come, none of them or all do.
@@ -165,43 +116,26 @@ class _Job(NamedTuple):
     prior: bool
     by: str | None
     wanted: int | None = None  # the event that says that somebody wants it
-    archives: Refolded | None = None
 
 
-def exclude_outcomes(
-    database: Database, of: CachedFold, unwanted: Unwanted, archives: str | Path | None, by: str | None
-) -> int:
-    """Exclude outcomes, with the folder of the archives also those in them; return how many."""
-    transactions, storage = database.transactions, database.transactions.storage
-    refolded: Refolded | None = None
-
-    def reaches_archives(fold: Fold) -> bool:
-        """Return whether archives are to be read, which may take long: what cannot be excluded is refused before."""
-        drafts.check_exclusion(fold, unwanted.fits(fold, storage, of.number), unwanted.prior)
-        era_note(fold, unwanted.why)
-        return archives is not None and fold.archived > 0
+def exclude_outcomes(database: Database, of: CachedFold, unwanted: Unwanted, by: str | None) -> int:
+    """Exclude outcomes; return how many."""
+    transactions = database.transactions
 
     def fits(fold: Fold) -> Mapping[str, Any]:
-        result = unwanted.fits(fold, storage, of.number)
-        if refolded is not None:  # the files have the first decisions
-            result |= {what: max(result[what], first) for what, first in refolded.times.items() if what in result}
-        if archives is not None and result and (fold.archived if refolded is None else result != refolded.fits):
-            raise changed_meanwhile()
-        return result
+        return unwanted.fits(fold, transactions.storage, of.number)
 
-    def whole_fits(whole: Journal) -> Mapping[str, Any]:
-        return transactions.look(of, lambda fold: unwanted.fits(fold, whole, of.number))
+    def check(fold: Fold) -> None:
+        """Refuse what cannot be excluded, before anything takes long."""
+        drafts.check_exclusion(fold, fits(fold), unwanted.prior)
+        era_note(fold, unwanted.why)
 
     with of.excluding:
-        in_archives = transactions.look(of, reaches_archives)
+        transactions.look(of, check)
         if unwanted.only_prior:
             return transactions.change(of, lambda fold, draft: drafts.draft_no_prior(fold, draft, unwanted.why), by)
-        if archives is not None and in_archives:
-            refolded = Refolded(database, of.number, archives, whole_fits)
-        job = _Job(fits, unwanted.why, unwanted.prior, by, archives=refolded)
-        if archives is None:
-            job = transactions.change(of, functools.partial(_want, job), by)
-        return _carry_out(database, of, job)
+        job = _Job(fits, unwanted.why, unwanted.prior, by)
+        return _carry_out(database, of, transactions.change(of, functools.partial(_want, job), by))
 
 
 def _want(job: _Job, fold: Fold, draft: Draft) -> _Job:
@@ -258,8 +192,7 @@ def _carry_out(database: Database, of: CachedFold, job: _Job) -> int:
     transactions = database.transactions
     transactions.look(of, lambda fold: check_compiled(fold.policy, len(fold.factors)))
     while True:
-        archived = None if job.archives is None else copy.deepcopy(job.archives.fold)
-        refolding = Refolding(database, of.number, transactions.look(of, job.fits), archived)
+        refolding = Refolding(database, of.number, transactions.look(of, job.fits))
         while refolding.read_on():
             write = functools.partial(_write, job, refolding, transactions.storage)
             taken = transactions.change(of, write, job.by, instead=refolding.fold)
@@ -274,11 +207,5 @@ def _write(job: _Job, refolding: Refolding, storage: Storage, fold: Fold, draft:
     fits = job.fits(fold)
     if not refolding.catch_up(storage, fits):
         return None
-    reached = job.archives is not None
-    held, note = drafts.draft_exclusion(
-        fold, draft, fits, why=job.why, prior=job.prior, archives=reached, wanted=job.wanted
-    )
-    taken = refolding.fold.exclusions.written(PRETENDED, fold.seq + len(draft), json.loads(note))
-    if job.archives is not None:
-        job.archives.begin(storage, fold, draft)
-    return held + taken
+    held, note = drafts.draft_exclusion(fold, draft, fits, why=job.why, prior=job.prior, wanted=job.wanted)
+    return held + refolding.fold.exclusions.written(PRETENDED, fold.seq + len(draft), json.loads(note))

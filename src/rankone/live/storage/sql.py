@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rankone.errors import InputError, JournalError
 from rankone.live.journal.events import COLUMNS, LEARNED, MARKS, Kind, as_sql
-from rankone.live.journal.packing import pack_shown
 from rankone.live.storage.driver import UNSURE, Driver, Row, placeholders
 from rankone.registry import Registry
 
@@ -163,16 +162,6 @@ class Storage(Driver):
         """Count events `after` to `upto` by time and kind: (stretch of `width`, kind, count, clicks, of `source`)."""
         return self.query(_COURSE, (width, source, experiment, after, upto))
 
-    def recount(self, experiment: int, exclusions: Sequence[Mapping[str, Any]], after: int = 0) -> list[Row]:
-        """Count (shown, outcomes that count, clicks), but for those that fit all that an exclusion names.
-
-        Only events behind event `after` are counted, by the database itself.
-        """
-        statement = f"SELECT shown, count(*), sum(value) {_OF} AND seq > {{}} AND kind IN ({as_sql(LEARNED)})"
-        conditions = [_excluded(experiment, exclusion) for exclusion in exclusions]
-        statement = "".join([statement, *(f" AND NOT ({text})" for text, _ in conditions), " GROUP BY shown"])
-        return self.query(statement, (experiment, after, *(value for _, values in conditions for value in values)))
-
     def base(self, experiment: int) -> tuple[int, Any] | None:
         """Return (seq, body) of what is known where the journal begins; None: it has all its events."""
         result = self.query("SELECT seq, body FROM rankone_snapshots WHERE experiment = {} AND base = 1", (experiment,))
@@ -227,25 +216,6 @@ class Storage(Driver):
         with self.transaction():
             self.add_token(row)
             self.query("DELETE FROM rankone_tokens WHERE id = {}", (row[0],))
-
-
-def _excluded(experiment: int, exclusion: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    """Return the condition under which the database finds an outcome excluded, and its values."""
-    parts = ["seq < {}", "seq > {}", "decision >= {}", "decision <= {}"]
-    values = [exclusion["seq"], exclusion["after"], exclusion["first"], exclusion["last"]]
-    if exclusion["source"] is not None:
-        parts.append("source IS NOT NULL AND source = {}")
-        values.append(exclusion["source"])
-    for factor, level in (exclusion["levels"] or {}).items():
-        end, cell = 2 * (int(factor) + 1), pack_shown([level])
-        first = " OR length(shown) < {}" if level == 0 else ""  # what came before the factor
-        parts.append(f"(substr(shown, {{}}, 2) = {{}}{first})")
-        values += [end - 1, cell, *([end] if level == 0 else [])]
-    if exclusion["token"] is not None:  # who told it, or who asked for the decision
-        asked = f"SELECT decision {_ASKED} AND token = {{}}"
-        parts.append(f"((token IS NOT NULL AND token = {{}}) OR decision IN ({asked}))")
-        values += [exclusion["token"], experiment, exclusion["token"]]
-    return " AND ".join(parts), values
 
 
 __all__ = ["STORAGES", "UNSURE", "Row", "Storage"]

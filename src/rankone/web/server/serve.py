@@ -9,6 +9,7 @@ import ipaddress
 import itertools
 import logging
 import signal
+import ssl
 import sys
 import time
 from collections.abc import Callable
@@ -22,7 +23,6 @@ from rankone.live.commit.warm_up import compile_apart, warm_up_all
 from rankone.live.storage import is_file, shown
 from rankone.live.storage.driver import NotPermitted
 from rankone.specs import amount
-from rankone.web.server.access.certificates import check_certificate
 from rankone.web.server.access.tokens import list_tokens
 from rankone.web.server.limits import Limits
 from rankone.web.server.listening import listen, listen_at
@@ -115,6 +115,23 @@ def make_app(options: ServerOptions) -> ASGIApp:
     )
 
 
+def check_certificate(certificate: str, key: str | None) -> None:
+    """Refuse a certificate that is not there, is not in PEM or has another key."""
+    for file in filter(None, (certificate, key)):
+        if not Path(file).is_file():
+            raise InputError("a file for --tls-cert and --tls-key", f"no file {file}", "see that its name is right")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=_no_password)
+    except (ssl.SSLError, OSError) as error:
+        do = "name the certificate with --tls-cert and its own key, in PEM, with --tls-key"
+        raise InputError("a certificate in PEM and its key", getattr(error, "reason", None) or str(error), do) from None
+
+
+def _no_password() -> str:
+    do = "take the password off it: openssl pkey -in KEY -out NEW"
+    raise InputError("a key without a password", "one with a password", do)
+
+
 def serve(options: ServerOptions, say: Callable[[str], None] = lambda sentence: None) -> None:
     """Serve the experiments of a database over HTTP until the process is told to end; `say` where, to begin with."""
     try:
@@ -125,9 +142,7 @@ def serve(options: ServerOptions, say: Callable[[str], None] = lambda sentence: 
         raise MissingExtra("rankone serve", "serve") from error
     options = options.checked()
     if options.tls_cert is not None:
-        warning = check_certificate(Path(options.tls_cert), None if options.tls_key is None else Path(options.tls_key))
-        if warning is not None:
-            say(warning)
+        check_certificate(options.tls_cert, options.tls_key)
     wait_for(options.db, say)
     public = options.uds is not None or not is_loopback(options.host)
     if public:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from rankone.compiling.compiled import inlined, noalloc
-from rankone.kernels.policy import View, decide, learn, view
+from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.engines.index_groups import (
     AFTER,
@@ -49,7 +49,7 @@ from rankone.policies.engines.index_groups import (
     start_groups,
 )
 from rankone.policies.engines.index_race import ABOVE, exploration_level, index_at, index_slope
-from rankone.policies.engines.lists.layout import item_view, looked_at
+from rankone.policies.engines.lists.layout import looked_at
 
 State = TypeVar("State", bound="ItemRaceState")
 
@@ -244,12 +244,3 @@ def count_look(state: Any, item: int, clicked: int) -> None:
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     for position in range(looked_at(outcome, state.counters[RACE_UNTIL])):
         count_look(state, shown[position], outcome[position])
-
-
-@view.register(ItemRaceState)
-def _view(state: Any) -> View:
-    level = exploration_level(state, int(state.counters[RACE_ASKED]))
-    counts = zip(state.pulls.tolist(), state.clicks.tolist(), strict=True)
-    index = np.array([index_at(state, pulls, clicks, level) if pulls else np.inf for pulls, clicks in counts])
-    pulls, clicks, how = state.pulls.copy(), state.clicks.copy(), "index (the largest are shown)"
-    return item_view(pulls, clicks, index, "mean and index", scored_by=how)

@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.errors import InputError
-from rankone.kernels.policy import View
 from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.base import Policy
 from rankone.specs import Numbers, amount
@@ -89,12 +88,6 @@ def _check_count(what: str, given: Numbers, n_positions: int) -> None:
     if len(given) != n_positions:
         got = amount(len(given), "number")
         raise InputError(f"{what} of {amount(n_positions, 'position')}", got, "give one number per position")
-
-
-def item_view(pulls: Ints, clicks: Ints, high: Floats | None = None, interval: str = "", **more: Any) -> View:
-    """Return the view of a policy that counts items and eliminates none."""
-    nothing, everybody = np.full(len(pulls), np.nan), np.ones(len(pulls), np.bool_)
-    return View("items", pulls, clicks, nothing, nothing if high is None else high, everybody, interval, **more)
 
 
 @noalloc

@@ -15,15 +15,13 @@ is no proof of its regret. A page of one position has nothing to learn about exa
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
-import numpy as np
-
 from rankone.compiling.compiled import noalloc
-from rankone.kernels.policy import View, decide, learn, view
+from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.product_posterior import draw_factor, draw_factors, make_hull
 from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.layout import item_view, rank_largest, show_largest
+from rankone.policies.engines.lists.layout import rank_largest, show_largest
 
 GIBBS_ASKED, GIBBS_EVERY = range(2)
 _FREE = 50  # items up to which examinations are drawn for every list
@@ -100,11 +98,3 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
         state.misses[item, position] += missed
         state.misses_by_position[position, item] += missed
         state.stale[item] = 1
-
-
-@view.register(GibbsTSState)
-def _view(state: Any) -> View:
-    clicks = state.item_clicks.astype(np.int64)
-    shown = clicks + state.misses.sum(axis=1).astype(np.int64)
-    how = "attraction as drawn last (the largest are shown)"
-    return item_view(shown, clicks, score=state.attraction.copy(), scored_by=how)

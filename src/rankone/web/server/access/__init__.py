@@ -1,1 +1,1 @@
-"""Who may come in: tokens, other sites, and the certificate."""
+"""Who may come in: tokens, and pages of other sites."""
