@@ -27,7 +27,7 @@ SENTENCES = {
     "analyse matched.csv": "'A' with '1' has the highest rate: #% (#% to #%) clicked. Factors seem to interact, so no winner yet.",
     "check-rank1 ab.csv": "No sign of interaction (p = #); a #% mismatch would usually show.",
     "check-rank1 matched.csv": "Factors seem to interact (p = #), most of all 'B' with '2': #% observed, #% expected.",
-    "plan --rows 2 --cols 2 --rate 0.2 --lift 0.5 --aim decide": "About # visitors for a winner; nine in ten finish by #.",
+    "plan --rows 2 --cols 2 --rate 0.2 --lift 0.5 --aim decide": "Aim 'decide': about # visitors for a winner; nine in ten finish by #.",
     "create shop.db home --factor headline=A,B --factor image=1,2 --seed 1":
         "'home' is ready: # x # combinations of headline, image, aim both, policy uts:coin=true, in shop.db.",
     "experiments shop.db home --brief": "No outcomes yet: # decisions so far.",

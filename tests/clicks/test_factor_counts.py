@@ -45,6 +45,11 @@ def test_columns_that_are_no_factors_are_left_out_and_named():
     assert find_factor_columns(table, factors=["variant"]).factors == ("variant",)
 
 
+def test_levels_that_differ_in_case_only_are_named():
+    counts = as_factor_counts(pl.DataFrame({"headline": ["Sale", "sale ", "New"], "shown": 10, "clicked": 1}))
+    assert counts.notes[-1] == "Counted as two levels of headline, as their spelling differs: 'Sale', 'sale'."
+
+
 def impressions(**more):
     """800 rows, one per impression."""
     rng = np.random.default_rng(0)

@@ -138,7 +138,9 @@ def test_an_equal_split_is_no_straw_man() -> None:
 
 def test_a_plan_shows_itself() -> None:
     found = plan(rows=2, cols=2, rate=0.2, lift=0.5, visitors_a_day=1_000, aim="both")
-    assert re.fullmatch(r"About [\d,]+ visitors \(.*\) for a winner; nine in ten finish by .*\.", found.headline)
+    assert re.fullmatch(
+        r"Aim '[a-z]+': about [\d,]+ visitors \(.*\) for a winner; nine in ten finish by .*\.", found.headline
+    )
     assert len(found.headline.split()) <= 25
     assert found.brief.splitlines() == [found.headline, found.assumes]
     assert found.assumes.startswith("Assumes: 2 x 2 pairs: the best clicked 30%")

@@ -331,5 +331,9 @@ def _checked(counts: FactorCounts) -> FactorCounts:
             unseen = [name for number, name in enumerate(names) if number not in set(seen.tolist())]
             some = ", ".join(f"'{name}'" for name in unseen[:5]) + (", ..." if len(unseen) > 5 else "")
             notes.append(f"Never shown, and left out: {factor} {some}.")
+        once: dict[str, str] = {}
+        for name in levels[index]:
+            if (other := once.setdefault(" ".join(name.casefold().split()), name)) != name:
+                notes.append(f"Counted as two levels of {factor}, as their spelling differs: '{other}', '{name}'.")
     counts = counts._replace(cells=cells, shown=counts.shown[kept], clicked=counts.clicked[kept], slices=slices)
     return counts._replace(levels=tuple(levels), notes=(*counts.notes, *notes))

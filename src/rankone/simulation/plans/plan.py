@@ -99,7 +99,7 @@ class Plan(Answer):
             ever = "ever" if math.isinf(aim.beyond) else f"within {count_text(aim.beyond)} visitors"
             return f"Most experiments like this find no winner{close} {ever}."
         late = "" if aim.late is None else f"; nine in ten finish by {self._time(aim.late, '')}"
-        return f"About {self._time(aim.median)} for a winner{close}{late}."
+        return f"Aim '{aim.way}': about {self._time(aim.median)} for a winner{close}{late}."
 
     @property
     def assumes(self) -> str:
