@@ -25,6 +25,7 @@ from rankone.kernels.decision import Layout
 from rankone.kernels.policy import FILLER, adopt, with_room
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.goal_outcomes import GoalOutcomes
+from rankone.live.evidence.published import Published
 from rankone.live.evidence.segments import ASKED, CLICKS, PULLS, UNSAID, Segments
 from rankone.live.evidence.weighed_outcomes import Weighed
 from rankone.live.factors import Factors, widened
@@ -80,7 +81,7 @@ class Fold(FoldFacts):
         self.began = marks.heads[0][AT] if len(marks) else 0
         self.tallies = np.zeros(max(Kind) + 1, np.int64)
         self.chain, self.open, self.held, self.due, self.wanted = b"", {}, {}, deque(), {}
-        self.stopped = self.resumed = self.state = self.goals = None
+        self.stopped = self.resumed = self.state = self.goals = self.published = None
         self._one: Stretch | None = None  # room for one event, used again and again
         self._ran: tuple[Any, ...] = ()  # what it was run with last, and the code for just that
         self._run: Callable[..., int] | None = None
@@ -270,12 +271,32 @@ class Fold(FoldFacts):
             self.evidence.follow(details)
         elif kind is Kind.STOP:
             self.stopped, self.resumed = details, None
+            self._go_stale()
+        elif kind in (Kind.PUBLISH, Kind.SUMS):
+            self._follow_published(kind, details)
         elif kind is Kind.ARCHIVE:
             self.archives.append(details)
         elif kind is Kind.EXCLUDE:
             self.wanted[self.seq] = details | {"at": self.at, "token": mark.texts[0].token}
         else:
             self._apply_create(details) if kind is Kind.CREATE else self._apply_era(details)
+
+    def _go_stale(self) -> None:
+        if self.published is not None:
+            self.published.stale = True
+
+    def _follow_published(self, kind: Kind, details: dict[str, Any]) -> None:
+        """Take over a version of the weights, or what was counted of some."""
+        published = self.published
+        assert published is not None
+        if kind is Kind.PUBLISH:
+            published.publish(details, self.at)
+            return
+        published.add(details)
+        self.pulls, self.clicks = published.totals(self.factors.sizes)
+        self.asked, self.decisions = self.pulls.copy(), int(self.pulls.sum())
+        self.learned = self.evidence.weighed = self.decisions
+        self.evidence.follow_sums(published)
 
     def _apply_create(self, details: dict[str, Any]) -> None:
         self.began = self.at
@@ -290,6 +311,7 @@ class Fold(FoldFacts):
         self.segments.declared = checked_declaration(declared) if declared else None
         self.goals = GoalOutcomes(self.settings, self.factors.sizes) if self.settings.goals else None
         self.evidence = ExperimentEvidence(self.settings, self.factors.each, segments=self.segments, goals=self.goals)
+        self.published = Published() if self.policy.decides_away else None
         self._begin_era("created", [])
 
     def _apply_era(self, details: dict[str, Any]) -> None:
@@ -349,7 +371,8 @@ class Fold(FoldFacts):
         self.era_first = self.decisions
         self.place_levels()
         self.state = None
-        if self.seq < self._last_era:
+        self._go_stale()
+        if self.seq < self._last_era or self.published is not None:
             return
         self._last_era = self.seq
         self.rng = generator(self.settings.seed, "experiment", len(self.eras))

@@ -8,6 +8,7 @@ import numpy as np
 
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.goal_outcomes import GoalOutcomes
+from rankone.live.evidence.published import Published
 from rankone.live.evidence.segments import Segments
 from rankone.live.factors import Factors, living_rules
 from rankone.live.fold.feature_counts import FeatureCounts, Open
@@ -42,6 +43,7 @@ class FoldFacts:
     segments: Segments
     feature_counts: FeatureCounts
     goals: GoalOutcomes | None  # None: one goal, a click
+    published: Published | None  # what deciding at the edge leaves; None: decisions are asked for
     factors: Factors
     live: list[Ints]  # the numbers of the living levels of each factor
     places: list[list[int]]  # the place of each level of each factor among the living ones; -1: retired
@@ -84,6 +86,7 @@ class FoldFacts:
         counts = (self.pulls, self.clicks, self.asked, self.late, self.earlier, self.prior)
         known = sum(array.nbytes for array in (*(self.state or ()), *counts, *self.evidence.arrays))
         goals = 0 if self.goals is None else self.goals.nbytes
+        goals += 0 if self.published is None else self.published.nbytes
         return _BYTES + known + goals + _OPEN_BYTES * len(self.open)
 
     @property

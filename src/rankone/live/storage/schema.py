@@ -31,6 +31,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             experiment TEXT NOT NULL, rate {integer}, created {integer} NOT NULL, expires {integer},
             revoked {integer}, made_by TEXT, revoked_by TEXT)""",
     ),
+    (  # who was shown what at the edge, to count each once: `rankone.live.storage.edge_tables`
+        """CREATE TABLE rankone_exposures (
+            experiment {integer} NOT NULL, visitor {integer} NOT NULL, version {integer} NOT NULL,
+            at {integer} NOT NULL, cell {integer} NOT NULL, PRIMARY KEY (experiment, visitor, version)) {clustered}""",
+        """CREATE TABLE rankone_clicks (experiment {integer} NOT NULL, visitor {integer} NOT NULL,
+            at {integer} NOT NULL, PRIMARY KEY (experiment, visitor, at)) {clustered}""",
+    ),
 )
 
 

@@ -125,3 +125,11 @@ def mix_lottery(best: Any, first: int, size: int, leader: int, clicks: float, de
         rival = 0.5 if x == leader else 0.5 * (best[first + x] + _LEAST) / others
         share = (1.0 - decide) * best[first + x] + decide * rival if size > 1 else 1.0
         best[first + x] = (1.0 - even) * share + even / size
+
+
+def draw_factor(clicks: Floats, chances: Floats, scores: Floats, root: Any, work: Any, rng: Any, ratios: Any) -> int:
+    """Fit a factor and fill in the log ratios of draws, ``(draws, k)``; return the level that leads. An entry point."""
+    leader = fit_levels(clicks, chances, len(clicks), 0, scores, root, work)
+    for draw in range(len(ratios)):
+        draw_ratios(scores, root, work[3], leader, rng, ratios[draw])
+    return leader
