@@ -8,11 +8,7 @@ at once; false statements of 400 experiments whose levels tie, in sites that mov
 from __future__ import annotations
 
 import math
-import resource
-import subprocess
 import sys
-import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +16,9 @@ import numpy as np
 import polars as pl
 
 import rankone
-from rankone.compiling.compiled import compiled
-from rankone.kernels.policy import decide, learn
-from rankone.numerics.seeds import generator
 
 HORIZON, RUNS = 1_000_000, 100
+
 
 def _product(name: str, *factors: Any) -> rankone.Product:
     return rankone.Product({f"factor {index}": list(each) for index, each in enumerate(factors)}, name=name)
@@ -85,13 +79,15 @@ def regret() -> list[str]:
             if length == 1_000 and name in TO_UTS:
                 band = " / ".join(f"{most} × uts" for most in TO_UTS[name])
                 held = " / ".join(_verdict(*one, most) for one, most in zip(each, TO_UTS[name], strict=True))
-            elif length == 100_000 or name not in TO_UTS and length == 1_000:
+            elif length == 100_000 or (name not in TO_UTS and length == 1_000):
                 most = TO_BATCH[name] if length == 100_000 else 1.3
                 ratio = float(own[:, 1].mean() / batch)
                 band = f"{most} × first version"
                 held = f"{ratio:.2f}: " + _verdict(ratio, own[:, 1].std(ddof=1) / math.sqrt(RUNS) / batch, most)
             cells = [f"{ratio:.2f} ± {error:.2f}" for ratio, error in each]
-            lines.append(f"| {name} | `edge`, {length:,} decisions a version | {cells[0]} | {cells[1]} | {band} | {held} |")
+            lines.append(
+                f"| {name} | `edge`, {length:,} decisions a version | {cells[0]} | {cells[1]} | {band} | {held} |"
+            )
             figures.append({"problem": name, "decisions of a version": length, "ratio": each[1][0]})
     pl.DataFrame(figures).write_csv(FIGURES)
     return lines

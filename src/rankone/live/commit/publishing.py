@@ -110,7 +110,7 @@ def _parts(fold: Fold, number: int) -> list[Part]:
 
 def _part(fold: Fold, group: list[int], clicks: int, decides: float, rng: Any) -> Part:
     """Return the lottery of factors that are drawn together."""
-    lines = [line for line in itertools.product(*(range(len(fold.live[factor])) for factor in group))]
+    lines = list(itertools.product(*(range(len(fold.live[factor])) for factor in group)))
     if len(group) > 1:
         whole = [0] * len(fold.live)
         lines = [line for line in lines if fold.evidence.allowed.allows(_with(whole, group, line))]

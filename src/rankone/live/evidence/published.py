@@ -143,9 +143,7 @@ class Published:
 
     def rows(self, factor: int, size: int, what: int) -> tuple[Floats, Ints]:
         """Return the rows of a factor over all versions, chances and counts, (rows, size)."""
-        found = [
-            version.rows(factor, counts[what]) for version, counts in self.each() if factor < len(version.sizes)
-        ]
+        found = [version.rows(factor, counts[what]) for version, counts in self.each() if factor < len(version.sizes)]
         room = sum(len(chances) for chances, _ in found)
         chances, counts, first = np.zeros((room, size)), np.zeros((room, size), np.int64), 0
         for some, counted in found:

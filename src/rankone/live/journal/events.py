@@ -77,7 +77,25 @@ COLUMNS = (*NUMBERS, *TEXTS, "chain")
 class Kind(enum.IntEnum):
     """What an event is. The numbers are stored: never change one."""
 
-    CREATE, ERA, STOP, ASK, TELL, HOLD, LEARN, EXPIRE, LATE, VOID, CLOCK, STEER, ARCHIVE, EXCLUDE, GOAL, PUBLISH, SUMS = range(1, 18)
+    (
+        CREATE,
+        ERA,
+        STOP,
+        ASK,
+        TELL,
+        HOLD,
+        LEARN,
+        EXPIRE,
+        LATE,
+        VOID,
+        CLOCK,
+        STEER,
+        ARCHIVE,
+        EXCLUDE,
+        GOAL,
+        PUBLISH,
+        SUMS,
+    ) = range(1, 18)
 
 
 MARKS = (Kind.CREATE, Kind.ERA, Kind.STOP, Kind.ARCHIVE, Kind.EXCLUDE)  # rare events that change what the others mean
@@ -85,7 +103,9 @@ ERAS = (Kind.CREATE, Kind.ERA)  # with which the policy starts afresh
 OUTCOMES = (Kind.TELL, Kind.HOLD, Kind.LEARN, Kind.EXPIRE, Kind.LATE, Kind.VOID)
 LEARNED = (Kind.TELL, Kind.LEARN, Kind.EXPIRE)  # outcomes that the policy learns
 CLOSING = (*LEARNED, Kind.VOID)  # events that close a decision
-_SPLITS = frozenset(map(int, (*MARKS, Kind.STEER, Kind.PUBLISH, Kind.SUMS)))  # those behind are not chosen like those before
+_SPLITS = frozenset(
+    map(int, (*MARKS, Kind.STEER, Kind.PUBLISH, Kind.SUMS))
+)  # those behind are not chosen like those before
 BY_ASKER, BY_AGE, BY_OPERATOR = range(3)  # the values of VOID: who closed it
 
 

@@ -131,7 +131,9 @@ class Intake:
 
 def _known(fold: Fold, now: int) -> tuple[dict[str, dict[str, int]], list[Version], int]:
     """Return the numbers of the levels of each factor, the versions, and what time it is."""
-    names = {factor: {name: number for number, name in enumerate(levels.names)} for factor, levels in fold.factors.items()}
+    names = {
+        factor: {name: number for number, name in enumerate(levels.names)} for factor, levels in fold.factors.items()
+    }
     assert fold.published is not None
     return names, list(fold.published.versions), now
 
@@ -176,7 +178,9 @@ def _with_levels(table: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
         column = table["levels"]
         if column.dtype == pl.String:
             column = column.str.json_decode(pl.Struct(dict.fromkeys(factors, pl.String)))
-        table = table.drop("levels", *(name for name in factors if name in table.columns)).hstack(column.struct.unnest())
+        table = table.drop("levels", *(name for name in factors if name in table.columns)).hstack(
+            column.struct.unnest()
+        )
     for factor in factors:
         if factor not in table.columns:
             if factor != factors[0]:  # it may be newer than the file: until then all had its first level

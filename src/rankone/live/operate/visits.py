@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.edge import WHOLE, WORDS, block_text
+from rankone.edge import WORDS, block_text
 from rankone.live.evidence.published import UNFIT, Version
 from rankone.numerics.arrays import Ints
 
@@ -126,7 +126,11 @@ def spans_of(versions: Sequence[Version]) -> pl.DataFrame:
     """Return from when until when each version may have been shown: some time longer than it held."""
     starts = [version.at for version in versions]
     ends = [start + GRACE for start in starts[1:]] + [2**62]
-    values = {"version": range(1, len(starts) + 1), "since": [start - EARLY for start in starts], "until": ends[-len(starts):]}
+    values = {
+        "version": range(1, len(starts) + 1),
+        "since": [start - EARLY for start in starts],
+        "until": ends[-len(starts) :],
+    }
     return pl.DataFrame(values, schema=dict.fromkeys(values, pl.Int64))
 
 

@@ -14,6 +14,7 @@ from rankone.live.fold.fold import Fold
 from rankone.live.fold.unknown_policy import UnknownPolicy
 from rankone.live.journal.events import Kind
 from rankone.live.report.comparing import Compared, against_control, against_leader, shortfalls
+from rankone.live.report.make_edge import make_edge_report
 from rankone.live.report.make_goals import held_back, make_goals
 from rankone.live.report.make_segments import make_segments
 from rankone.live.report.rates import intervals, uniform_rate
@@ -32,7 +33,7 @@ def make_report(fold: Fold) -> Report:
     state, error = verdict_of(fold), fold.evidence.error
     short = tuple(shortfalls(fold))
     ratios, uplift = against_leader(fold, state, not short), against_control(fold, state, not short)
-    goes_on = state.basis == "any" and not short and not fold.stopped
+    goes_on = state.basis == "any" and not (short or fold.stopped or fold.published)
     left = fold.evidence.visitors_left(state.leaders, int(clicks.sum())) if goes_on else None
     bounds = intervals(pulls, clicks, error) if state.basis == "steady" else np.full((2, *pulls.shape), np.nan)
     held = held_back(fold, state)
@@ -82,6 +83,7 @@ def make_report(fold: Fold) -> Report:
         segments=make_segments(fold, state, not short),
         goals=make_goals(fold, state, not short),
         even_clicks=None if even is None else even * int(fold.pulls.sum()),
+        edge=make_edge_report(fold.published),
         alarms=tuple(Alarm(**alarm | {"at": alarm["at"] / 1e6}) for alarm in fold.alarms),
     )
 

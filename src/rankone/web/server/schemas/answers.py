@@ -36,7 +36,7 @@ _MORE: dict[type, dict[str, Any]] = {
 }
 _SECRET: dict[type, tuple[str, ...]] = {Token: ("digest",)}
 # Fields that are left out where there is nothing to say.
-_IF_ANY = {Outcome: ("note", "goal", "value"), Report: ("segments", "goals")}
+_IF_ANY = {Outcome: ("note", "goal", "value"), Report: ("segments", "goals", "edge")}
 
 
 @functools.cache
