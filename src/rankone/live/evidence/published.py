@@ -135,10 +135,11 @@ class Published:
         result = np.zeros((2, *sizes), np.int64)
         for version, counts in self.each():
             more = (0,) * (len(sizes) - len(version.sizes))  # of factors that came later, the first level
-            there = (slice(None), *map(slice, version.sizes), *more)
+            there: Any = (slice(None), *map(slice, version.sizes), *more)
             result[there] += counts[:, :-1].reshape(2, *version.sizes)
             if version.control is not None:
-                result[(slice(None), *version.control[1], *more)] += counts[:, -1]
+                held: Any = (slice(None), *version.control[1], *more)
+                result[held] += counts[:, -1]
         return result
 
     def rows(self, factor: int, size: int, what: int) -> tuple[Floats, Ints]:

@@ -17,7 +17,7 @@ import polars as pl
 from rankone.errors import InputError
 from rankone.live.commit.publishing import lottery_of
 from rankone.live.commit.transactions import Transactions
-from rankone.live.evidence.published import Version
+from rankone.live.evidence.published import UNFIT, Version
 from rankone.live.fold.fold import Fold
 from rankone.live.fold.fold_cache import CachedFold
 from rankone.live.journal.events import Draft, Kind
@@ -42,6 +42,12 @@ class TakenIn:
     clicked: int
     unfit: dict[str, int]  # more than before, by why; the report says what each means
     unreadable: int  # rows without a visitor, a version or a time, or of a time to come
+
+    def with_more(self, other: TakenIn) -> TakenIn:
+        """Return what became of this and of more that was told."""
+        more = {name: value + getattr(other, name) for name, value in vars(self).items() if name != "unfit"}
+        unfit = {why: self.unfit.get(why, 0) + other.unfit.get(why, 0) for why in UNFIT}
+        return TakenIn(**more, unfit={why: count for why, count in unfit.items() if count})
 
     @property
     def headline(self) -> str:
