@@ -192,6 +192,9 @@ class Experiment(ExperimentMethods):
         return self.look(functools.partial(rests_for, self._cached))
 
     def _change(self, what: str, **details: Any) -> Any:
+        if what in ("exclude", "void-open") and self.look(lambda fold: fold.published is not None):
+            do = "leave such rows out before you tell them, or begin another experiment"
+            raise InputError("outcomes that are kept one by one", "sums, as it decides at the edge", do)
         if what == "exclude":
             times = checked_times(since=details.pop("since"), until=details.pop("until"))
             return exclude_outcomes(self.database, self._cached, Unwanted(**details, times=times), self._by)

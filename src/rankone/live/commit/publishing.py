@@ -163,6 +163,9 @@ def weights_document(fold: Fold, number: int | None, now: int) -> dict[str, Any]
     """Return a version, the newest one if none is named, as those who decide need it: names, whole numbers, no more."""
     lottery_of(fold)
     assert fold.published is not None
+    if not fold.published.versions:
+        do = "ask for them where the database may be written: weights() publishes them"
+        raise InputError("weights that were published", "none yet", do)
     versions, names = fold.published.versions, [levels.names for levels in fold.factors.values()]
     number = len(versions) if number is None else number
     if not 1 <= number <= len(versions):

@@ -118,29 +118,26 @@ class Published:
         self.counts.append(np.zeros((2, self.versions[-1].cells + 1), np.int64))
         self.stale = False
 
-    def add(self, details: Mapping[str, Any]) -> None:
-        """Add sums: of each version the cells, and what was shown and clicked there; and what did not fit."""
-        for number, cells, shown, clicked in details["sums"]:
-            counts = self.counts[number - 1]
-            counts[SHOWN, cells] += np.array(shown, np.int64)
-            counts[CLICKED, cells] += np.array(clicked, np.int64)
+    def add(self, details: Mapping[str, Any], shown: Ints, clicked: Ints) -> None:
+        """Add sums, also to those of each combination of all levels there are; and what did not fit.
+
+        `details` has of each version the cells, and by how much what was shown and clicked there changed.
+        """
+        for number, cells, *changes in details["sums"]:
+            version, counts, places = self.versions[number - 1], self.counts[number - 1], np.array(cells)
+            held = places == version.cells
+            levels = np.zeros((shown.ndim, len(places)), np.int64)  # of factors that came later, the first level
+            levels[: len(version.sizes)] = np.unravel_index(np.where(held, 0, places), version.sizes)
+            if version.control is not None:
+                levels[: len(version.sizes), held] = np.array(version.control[1])[:, None]
+            for own, whole, change in zip(counts, (shown, clicked), changes, strict=True):
+                own[places] += np.array(change, np.int64)
+                np.add.at(whole, tuple(levels), np.array(change, np.int64))
         self.unfit.update(details["unfit"])
 
     def each(self) -> Iterator[tuple[Version, Ints]]:
         """Yield each version with its counts."""
         return zip(self.versions, self.counts, strict=True)
-
-    def totals(self, sizes: tuple[int, ...]) -> Ints:
-        """Return what was shown and clicked of each combination of all levels there are, (2, *sizes)."""
-        result = np.zeros((2, *sizes), np.int64)
-        for version, counts in self.each():
-            more = (0,) * (len(sizes) - len(version.sizes))  # of factors that came later, the first level
-            there: Any = (slice(None), *map(slice, version.sizes), *more)
-            result[there] += counts[:, :-1].reshape(2, *version.sizes)
-            if version.control is not None:
-                held: Any = (slice(None), *version.control[1], *more)
-                result[held] += counts[:, -1]
-        return result
 
     def rows(self, factor: int, size: int, what: int) -> tuple[Floats, Ints]:
         """Return the rows of a factor over all versions, chances and counts, (rows, size)."""

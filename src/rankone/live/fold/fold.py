@@ -292,8 +292,7 @@ class Fold(FoldFacts):
         if kind is Kind.PUBLISH:
             published.publish(details, self.at)
             return
-        published.add(details)
-        self.pulls, self.clicks = published.totals(self.factors.sizes)
+        published.add(details, self.pulls, self.clicks)
         self.asked, self.decisions = self.pulls.copy(), int(self.pulls.sum())
         self.learned = self.evidence.weighed = self.decisions
         self.evidence.follow_sums(published)

@@ -26,7 +26,7 @@ from rankone.live.report.make_report import winning_note
 from rankone.live.storage.edge_tables import clicks_of, exposures_of, keep
 from rankone.specs import amount
 
-PORTION = 200_000  # rows of one commit
+PORTION = 100_000  # rows of one commit
 _AHEAD = 60_000_000  # microseconds
 _KINDS = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")
 _SECONDS = 1e11  # larger numbers are no seconds since 1970
