@@ -2,7 +2,8 @@
 
 `python -m benchmarks edge` takes 15 minutes. Regret of the policy `edge` beside that of `uts`, which learns each outcome
 at once; false statements of 400 experiments whose levels tie, in sites that move; how fast exposures are taken in.
-`python -m benchmarks.bench_edge regret` runs one part (`regret`, `moving`, `verdicts`, `ingest`).
+`python -m benchmarks.bench_edge moving` runs one part (`regret`, `moving`, `verdicts`, `ingest`); `regret 40 3x3x2` takes 40
+runs of one problem.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
 import rankone
+from rankone.charts.chart import COLOURS, SHAPES, Chart
 from rankone.compiling.compiled import compiled
 from rankone.evidence.levels import start_evidence, weigh_sums
 from rankone.kernels.policy import decide, learn
@@ -28,6 +31,7 @@ from rankone.live.operate.visits import drawn_cells
 from rankone.numerics.seeds import generator
 from rankone.policies.factors.edge import EDGE_VERSION
 
+HERE = Path(__file__).parent
 HORIZON, RUNS = 1_000_000, 100
 
 
@@ -46,11 +50,11 @@ PROBLEMS = {
 TO_UTS = {"random 4x5": (1.25, 1.3), "3x3x2": (1.2, 1.25), "10x10": (1.0, 1.0), "near-tie 2x2": (1.3, 1.6)}
 TO_BATCH = {"needle 8x6": 1.05, "random 4x5": 1.1, "3x3x2": 1.25, "10x10": 1.25, "near-tie 2x2": 1.8}
 LENGTHS = (10, 1_000, 100_000)
+NEEDLE = 1.3
 MOVING, MOVING_RUNS = 1.25, 40
 ERROR, VERDICT_RUNS, SHARES = 0.05, 400, (0.0, 0.1, 0.5)
 FALSE = np.array([16, 12, 12, 12])  # of 400; the guarantee is 20
 ROWS = (1_000_000, 10_000_000)
-FIGURES = Path(__file__).parent / "measured" / "edge.csv"
 
 
 def first_batch(problem: Any, length: int) -> float:
@@ -61,7 +65,7 @@ def first_batch(problem: Any, length: int) -> float:
 
 def _runs(problem: Any, policy: str, runs: int) -> np.ndarray:
     """Return the regret of each run at 100,000 decisions and at the end, (runs, 2)."""
-    study = rankone.simulate(problem, policy, HORIZON, runs=runs, seed=38, checkpoints=10, workers=1)
+    study = rankone.simulate(problem, policy, HORIZON, runs=runs, seed=38, checkpoints=[100_000, HORIZON], workers=1)
     return np.array([run.regret[[0, -1]] for run in study.runs])
 
 
@@ -79,33 +83,54 @@ def _verdict(ratio: float, error: float, band: float) -> str:
     return "within its error" if ratio - 2.0 * error <= band else "**no**"
 
 
-def regret() -> list[str]:
+def regret(runs: int = RUNS, names: tuple[str, ...] = tuple(PROBLEMS)) -> list[str]:
     """Regret of `edge` against `uts`, which learns at once, and against its own first version."""
-    lines = ["| problem | policy | 100,000 | 1,000,000 | band | held |", "|---|---|---|---|---|---|"]
-    figures = []
-    for name, problem in PROBLEMS.items():
-        base = _runs(problem, "uts", RUNS)
-        means = [f"{each.mean():,.0f} ± {each.std(ddof=1) / math.sqrt(RUNS):,.0f}" for each in base.T]
-        lines.append(f"| {name} | `uts`, at once | {means[0]} | {means[1]} | | |")
+    lines = ["| problem | policy | to `uts` at 100,000 | at 1,000,000 | band | held |", "|---|---|---|---|---|---|"]
+    for name in names:
+        problem = PROBLEMS[name]
+        base = _runs(problem, "uts", runs)
+        means = [f"{each.mean():,.0f} ± {each.std(ddof=1) / math.sqrt(runs):,.0f}" for each in base.T]
+        lines.append(f"| {name} | `uts`, at once: regret | {means[0]} | {means[1]} | | |")
         for length in LENGTHS:
-            own, batch = _runs(problem, f"edge:every={length}", RUNS), first_batch(problem, length)
+            own, batch = _runs(problem, f"edge:every={length}", runs), first_batch(problem, length)
             each = [_ratio(own[:, at], base[:, at]) for at in (0, 1)]
             band, held = "", ""
             if length == 1_000 and name in TO_UTS:
-                band = " / ".join(f"{most} × uts" for most in TO_UTS[name])
+                band = " / ".join(f"{most} × `uts`" for most in TO_UTS[name])
                 held = " / ".join(_verdict(*one, most) for one, most in zip(each, TO_UTS[name], strict=True))
-            elif length == 100_000 or (name not in TO_UTS and length == 1_000):
-                most = TO_BATCH[name] if length == 100_000 else 1.3
+            elif length == 100_000 or (length == 1_000 and name not in TO_UTS):
+                most = TO_BATCH[name] if length == 100_000 else NEEDLE
                 ratio = float(own[:, 1].mean() / batch)
-                band = f"{most} × first version"
-                held = f"{ratio:.2f}: " + _verdict(ratio, own[:, 1].std(ddof=1) / math.sqrt(RUNS) / batch, most)
+                error = float(own[:, 1].std(ddof=1) / math.sqrt(runs) / batch)
+                band, held = f"{most} × first version", f"{ratio:.2f}: {_verdict(ratio, error, most)}"
             cells = [f"{ratio:.2f} ± {error:.2f}" for ratio, error in each]
-            lines.append(
-                f"| {name} | `edge`, {length:,} decisions a version | {cells[0]} | {cells[1]} | {band} | {held} |"
-            )
-            figures.append({"problem": name, "decisions of a version": length, "ratio": each[1][0]})
-    pl.DataFrame(figures).write_csv(FIGURES)
+            lines.append(f"| {name} | `edge`, {length:,} a version | {cells[0]} | {cells[1]} | {band} | {held} |")
     return lines
+
+
+def picture(lines: list[str]) -> Chart:
+    """Draw the regret at the end against the length of versions, from the table of `regret`."""
+    rows = [line.split(" | ") for line in lines if "`edge`" in line]
+    points = [
+        {
+            "problem": cells[0].lstrip("| "),
+            "decisions": int(cells[1].split()[1].replace(",", "")),
+            "ratio": float(cells[3].split()[0]),
+        }
+        for cells in rows
+    ]
+    names = list(dict.fromkeys(point["problem"] for point in points))
+    x = alt.X(
+        "decisions:Q", scale=alt.Scale(type="log"), title="decisions between two versions of the weights, at least"
+    )
+    y = alt.Y(
+        "ratio:Q", scale=alt.Scale(type="log"), title="regret after a million, for each of uts that learns at once"
+    )
+    colour = alt.Color("problem:N", scale=alt.Scale(domain=names, range=COLOURS[: len(names)]), title=None)
+    shape = alt.Shape("problem:N", scale=alt.Scale(domain=names, range=SHAPES[: len(names)]), title=None)
+    base = alt.Chart(alt.InlineData(points)).encode(x=x, y=y, color=colour)
+    layers = alt.layer(base.mark_line(strokeWidth=2), base.mark_point(size=60, filled=True).encode(shape=shape))
+    return Chart(layers.properties(width=460, height=280))
 
 
 @compiled
@@ -255,14 +280,24 @@ def fold(count: int) -> None:
 
 
 def report() -> str:
-    """Return tables for a page."""
-    return "\n\n".join("\n".join(part()) for part in PARTS.values())
+    """Return tables for a page; keep them, and the picture."""
+    tables = {title: part() for title, part in PARTS.values()}
+    picture(tables[PARTS["regret"][0]]).save(HERE.parent / "docs" / "images" / "edge.png", scale=1.5)
+    text = "\n\n".join("\n".join([f"**{title}**", "", *lines]) for title, lines in tables.items())
+    (HERE / "measured" / "edge.md").write_text(text + "\n")
+    return text
 
 
-PARTS = {"regret": regret, "moving": moving, "verdicts": verdicts, "ingest": ingest}
+PARTS: dict[str, tuple[str, Any]] = {
+    "regret": ("Regret", regret),
+    "moving": ("Sites that move", moving),
+    "verdicts": ("False statements", verdicts),
+    "ingest": ("Rows", ingest),
+}
 
 if __name__ == "__main__":
     if sys.argv[1] == "fold":
         fold(int(sys.argv[2]))
     else:
-        print("\n".join(PARTS[sys.argv[1]]()))
+        given: Any = [int(sys.argv[2]), tuple(sys.argv[3:]) or tuple(PROBLEMS)] if len(sys.argv) > 2 else []
+        print("\n".join(PARTS[sys.argv[1]][1](*given)))

@@ -155,7 +155,7 @@ def test_sums_are_those_of_a_plain_count(site):
 
 def test_many_are_drawn_as_one_is():
     parts = tuple(Part([factor], [[0], [1], [2]], whole_weights(np.array([0.5, 0.3, 0.2]))) for factor in range(8))
-    version = Version(3, 0, 1, "salt", (3,) * 8, parts, (WHOLE // 5, [1] * 8))
+    version = Version(3, 0, 1, 1, "salt", (3,) * 8, parts, (WHOLE // 5, [1] * 8))
     names = [f"factor {factor}" for factor in range(8)]
     weights = {
         "version": 3,
@@ -285,7 +285,7 @@ def test_a_draw_that_is_served_to_many_is_noticed():
     parts = tuple(Part([factor], [[0], [1], [2]], whole_weights(np.full(3, 1 / 3))) for factor in range(2))
     rng, published = generator(5, "bot"), Published()
     for number in range(1, 101):
-        published.publish(json.loads(Version(number, 0, 1, "s", (3, 3), parts, None).note()), 0)
+        published.publish(json.loads(Version(number, 0, 1, 1, "s", (3, 3), parts, None).note()), 0)
         published.counts[-1][SHOWN, :9] = rng.multinomial(1_000, np.full(9, 1 / 9))
     assert not make_edge_report(published).mismatch
     for number in range(40, 45):
@@ -301,7 +301,7 @@ def test_false_traffic_warnings_are_as_rare_as_said():
     for _ in range(400):
         published = Published()
         for number in range(1, 11):
-            published.publish(json.loads(Version(number, 0, 1, "s", (3,), parts, None).note()), 0)
+            published.publish(json.loads(Version(number, 0, 1, 1, "s", (3,), parts, None).note()), 0)
             published.counts[-1][SHOWN, :3] = rng.multinomial(500, np.array(parts[0].weights) / WHOLE)
         low += make_edge_report(published).traffic_p < 0.05
     assert low <= 400 * 0.05 + 4 * np.sqrt(400 * 0.05 * 0.95)

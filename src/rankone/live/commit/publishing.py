@@ -44,15 +44,19 @@ def seconds_between(fold: Fold) -> float:
     return min(_SHORT, policy.seconds) if young else policy.seconds
 
 
+def _era(fold: Fold) -> int:
+    return 2 * len(fold.eras) + (fold.stopped is not None)
+
+
 def is_due(fold: Fold, now: int) -> bool:
     """Return whether it is time for another version: levels changed, or enough was shown for long enough."""
     policy, published = lottery_of(fold), fold.published
     assert published is not None
-    if published.stale or fold.stopped is not None:
-        return published.stale
+    if not published.versions or published.versions[-1].era != _era(fold):
+        return True
     own, length = int(published.counts[-1][SHOWN].sum()), now - published.versions[-1].at
     least = max(policy.every, GROWTH * (published.shown - own))
-    return own >= least and length >= seconds_between(fold) * 1e6
+    return fold.stopped is None and own >= least and length >= seconds_between(fold) * 1e6
 
 
 def draft_version(fold: Fold, draft: Draft) -> None:
@@ -63,7 +67,7 @@ def draft_version(fold: Fold, draft: Draft) -> None:
     number, sizes = len(earlier) + 1, fold.factors.sizes
     # Who came back goes on with what was seen first, unless that may no longer be shown.
     oldest = earlier[-1].oldest if earlier else 1
-    if earlier and (fold.published.stale and not _still_shown(fold, earlier[-1])):
+    if earlier and earlier[-1].era != _era(fold) and not _still_shown(fold, earlier[-1]):
         oldest = number
     salt = hashlib.sha256(f"{fold.settings.seed}/{fold.settings.name}".encode()).hexdigest()[:16]
     stopped, control = fold.stopped_on(), None
@@ -74,7 +78,7 @@ def draft_version(fold: Fold, draft: Draft) -> None:
         if fold.settings.control is not None and fold.control is not None:
             levels = [fold.factors[factor].names.index(name) for factor, name in fold.control.items()]
             control = round(fold.settings.control.share * WHOLE), levels
-    version = Version(number, draft.at, oldest, salt, sizes, parts, control)
+    version = Version(number, draft.at, _era(fold), oldest, salt, sizes, parts, control)
     draft.mark(Kind.PUBLISH, version.note())
 
 

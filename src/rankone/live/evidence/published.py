@@ -48,6 +48,7 @@ class Version:
 
     number: int
     at: int  # when, in microseconds
+    era: int  # of the experiment: levels change, or it stops or resumes, with each
     oldest: int  # returning visitors may go on with a version from this one on
     salt: str
     sizes: tuple[int, ...]  # levels of each factor, retired ones too
@@ -60,11 +61,17 @@ class Version:
         parts = tuple(Part(*part) for part in details["parts"])
         held = details["control"]
         sizes, control = tuple(details["sizes"]), None if held is None else (int(held[0]), list(held[1]))
-        return cls(details["version"], at, details["oldest"], details["salt"], sizes, parts, control)
+        return cls(details["version"], at, details["era"], details["oldest"], details["salt"], sizes, parts, control)
 
     def note(self) -> str:
         """Return it as the journal keeps it."""
-        values = {"version": self.number, "oldest": self.oldest, "salt": self.salt, "sizes": self.sizes}
+        values = {
+            "version": self.number,
+            "era": self.era,
+            "oldest": self.oldest,
+            "salt": self.salt,
+            "sizes": self.sizes,
+        }
         return json.dumps(values | {"parts": self.parts, "control": self.control}, separators=(",", ":"))
 
     @property
@@ -100,7 +107,6 @@ class Published:
         self.versions: list[Version] = []
         self.counts: list[Ints] = []  # of each version (2, cells + 1): shown and clicked
         self.unfit: Counter[str] = Counter()
-        self.stale = True  # levels changed since the last version: it is time for another
 
     @property
     def shown(self) -> int:
@@ -116,7 +122,6 @@ class Published:
         """Take over a version."""
         self.versions.append(Version.of_note(details, at))
         self.counts.append(np.zeros((2, self.versions[-1].cells + 1), np.int64))
-        self.stale = False
 
     def add(self, details: Mapping[str, Any], shown: Ints, clicked: Ints) -> None:
         """Add sums, also to those of each combination of all levels there are; and what did not fit.
@@ -157,7 +162,7 @@ class Published:
     def facts(self) -> dict[str, Any]:
         """Return what a snapshot keeps besides."""
         versions = [[version.at, version.note()] for version in self.versions]
-        return {"versions": versions, "unfit": dict(self.unfit), "stale": self.stale}
+        return {"versions": versions, "unfit": dict(self.unfit)}
 
     def restore(self, facts: Mapping[str, Any], array: Ints) -> None:
         """Go on from what a snapshot holds."""
@@ -167,4 +172,4 @@ class Published:
         for counts in self.counts:
             counts[:] = array[first : first + counts.size].reshape(counts.shape)
             first += counts.size
-        self.unfit, self.stale = Counter(facts["unfit"]), facts["stale"]
+        self.unfit = Counter(facts["unfit"])

@@ -33,6 +33,7 @@ from rankone.live.fold.feature_counts import FeatureCounts, Open, features_of_ea
 from rankone.live.fold.fold_facts import FoldFacts, Held
 from rankone.live.fold.goal_events import follow_goals
 from rankone.live.fold.policy_events import meaning
+from rankone.live.fold.published_events import follow_published
 from rankone.live.fold.unknown_policy import policy_of
 from rankone.live.journal.events import (
     AT,
@@ -90,10 +91,6 @@ class Fold(FoldFacts):
         self.exclusions = Exclusions(marks)
         starts = [head[SEQ] for head in marks.heads if head[KIND] in ERAS and with_policy]
         self._last_era = max(starts, default=2**62)
-
-    def runs_at(self, seq: int) -> bool:
-        """Return whether the policy is replayed over an event: its last era has begun there."""
-        return self._last_era <= seq
 
     def apply(self, events: Events, restart: bool = False) -> None:
         """Move over events that follow the ones seen so far; choices still to be made are filled in.
@@ -271,9 +268,8 @@ class Fold(FoldFacts):
             self.evidence.follow(details)
         elif kind is Kind.STOP:
             self.stopped, self.resumed = details, None
-            self._go_stale()
         elif kind in (Kind.PUBLISH, Kind.SUMS):
-            self._follow_published(kind, details)
+            follow_published(self, kind, details)
         elif kind is Kind.ARCHIVE:
             self.archives.append(details)
         elif kind is Kind.GUARD:
@@ -283,22 +279,6 @@ class Fold(FoldFacts):
             self.wanted[self.seq] = details | {"at": self.at, "token": mark.texts[0].token}
         else:
             self._apply_create(details) if kind is Kind.CREATE else self._apply_era(details)
-
-    def _go_stale(self) -> None:
-        if self.published is not None:
-            self.published.stale = True
-
-    def _follow_published(self, kind: Kind, details: dict[str, Any]) -> None:
-        """Take over a version of the weights, or what was counted of some."""
-        published = self.published
-        assert published is not None
-        if kind is Kind.PUBLISH:
-            published.publish(details, self.at)
-            return
-        published.add(details, self.pulls, self.clicks)
-        self.asked, self.decisions = self.pulls.copy(), int(self.pulls.sum())
-        self.learned = self.evidence.weighed = self.decisions
-        self.evidence.follow_sums(published)
 
     def _apply_create(self, details: dict[str, Any]) -> None:
         self.began = self.at
@@ -373,7 +353,6 @@ class Fold(FoldFacts):
         self.era_first = self.decisions
         self.place_levels()
         self.state = None
-        self._go_stale()
         if self.seq < self._last_era or self.published is not None:
             return
         self._last_era = self.seq

@@ -32,6 +32,7 @@ class Held(NamedTuple):
 class FoldFacts:
     """The facts of an experiment that its journal adds up to (`rankone.live.fold.fold`)."""
 
+    _last_era: int  # the event with which it began
     seq: int  # events so far
     at: int  # when the last one was
     chain: bytes  # its checksum
@@ -75,6 +76,10 @@ class FoldFacts:
     wanted: dict[int, dict[str, Any]]  # exclusions that are not carried out yet, by their event
     guards: dict[str, dict[str, Any]]  # what the journal last said of each guardrail, by its goal; see `GUARD`
     archives: list[dict[str, Any]]  # what each moved to a file, see `rankone.live.operate.archive`
+
+    def runs_at(self, seq: int) -> bool:
+        """Return whether the policy is replayed over an event: its last era has begun there."""
+        return self._last_era <= seq
 
     @property
     def archived(self) -> int:
