@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -12,17 +14,23 @@ from rankone.cli._experiments import DB, NAME, experiment_of
 from rankone.cli._options import JSON
 from rankone.cli._tables import print_json
 from rankone.errors import InputError
+from rankone.writing import write_file
 
 
-@command("weights", example="rankone.db homepage > weights.json")
+@command("weights", example="rankone.db homepage --out weights.json")
 def weights(
     db: str = DB,
     name: str = NAME,
     version: int | None = typer.Option(None, "--version", help="An earlier version. Default: the newest."),
+    out: Path | None = typer.Option(None, "--out", help="File to write, whole or not at all. Default: print."),
 ) -> None:
-    """Print the weights by which a page or a worker decides for itself, as JSON."""
+    """Write the weights by which a page or a worker decides for itself, as JSON."""
     with experiment_of(db, name) as experiment:
-        print_json(experiment.weights(version))
+        document = experiment.weights(version)
+    if out is None:
+        print_json(document)
+    else:
+        write_file(out, json.dumps(document) + "\n")
 
 
 @command("ingest", example="rankone.db homepage --from exposures.parquet --from clicks.csv")
