@@ -59,6 +59,10 @@ NEEDS = {
     "changes": "read",
     "whoami": "read",
     "tokens": "admin",
+    "webhooks": "admin",
+    "make_webhook": "admin",
+    "try_webhook": "admin",
+    "take_out_webhook": "admin",
     "make_token": "admin",
     "revoke": "admin",
     "stop": "admin",
@@ -88,6 +92,7 @@ NEEDS = {
     "page_manage_js": None,
     "page_manage_create_js": None,
     "page_manage_tokens_js": None,
+    "page_manage_webhooks_js": None,
     "page_verdict_js": None,
     "page_tables_js": None,
     "page_charts_js": None,
@@ -107,6 +112,10 @@ WHOLE = (
     "whoami",
     "tokens",
     "revoke",
+    "webhooks",
+    "make_webhook",
+    "try_webhook",
+    "take_out_webhook",
 )  # their path names no experiment
 
 
