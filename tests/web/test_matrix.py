@@ -87,6 +87,7 @@ NEEDS = {
     "page_page_js": None,
     "page_panels_js": None,
     "page_combinations_js": None,
+    "page_core_js": None,
     "page_goals_js": None,
     "page_segments_js": None,
     "page_alarms_js": None,
