@@ -22,15 +22,10 @@ def regret_chart(
     columns: int = 3,
     titles: Mapping[str, str] | None = None,
 ) -> Chart:
-    """Draw a study's long table (problem, policy, run, step, regret).
+    """Draw a study's long table (problem, policy, run, step, regret), a panel a problem, `columns` panels in a row.
 
-    Args:
-        table: one row per run and step.
-        bound_constants: C(u, v) of each problem that should show its lower bound C log(step).
-        log_steps: logarithmic time.
-        log_regret: logarithmic regret.
-        columns: panels in a row.
-        titles: what to write above the panel of a problem, where that is not its name.
+    `bound_constants` are C(u, v) of problems that should show their lower bound C log(step), `titles` what to write
+    above panels, where that is not the problem's name.
 
     >>> table = pl.DataFrame({"problem": ["2x2"] * 4, "policy": ["uts"] * 4, "run": [0, 0, 1, 1],
     ...                       "step": [1, 100, 1, 100], "regret": [0.0, 6.0, 0.4, 9.0]})

@@ -1,8 +1,6 @@
 """Which columns of a table hold the factors, how often was shown and how often clicked: as named, or by themselves.
 
-What a column is, its name and contents say (`rankone.clicks.counts.column_kinds`). Counts with unusual names are found
-by comparing columns: clicks are never more than what was shown; which columns of levels are factors,
-`rankone.clicks.counts.factor_choice` tells.
+Counts with unusual names are found by comparing columns: clicks are never more than what was shown.
 """
 
 import operator

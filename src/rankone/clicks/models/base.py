@@ -40,8 +40,7 @@ class ClickModel(Shown):
         min_impressions: items that a query showed less often are left out; 0 keeps all, as the paper does.
 
     A subclass states `name` and `title`, implements `learn` and `chances`, and sets `item_attraction_` and whatever
-    else it learns. What was learned ends in an underscore, settings do not. Models that look at the clicks above in the
-    list set `needs_lists`.
+    else it learns, under names that end in an underscore.
     """
 
     name: ClassVar[str]

@@ -126,9 +126,6 @@ class BrowsingModel(ClickModel):
         prior: pseudo-counts (clicks, impressions) added to every parameter.
         method: "likelihood" for maximum likelihood, which needs the tails of lists in the counts; "closed" for the
             closed form of the literature; "auto" for the first where the counts have tails (`method_` says so).
-
-    A subclass has parameters beside attraction, `_others`: `_closed` estimates them in closed form, `_after_click` and
-    `_after_skip` turn them into chances to go on, and `_next` averages.
     """
 
     needs_lists = True

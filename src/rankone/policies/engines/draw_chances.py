@@ -1,7 +1,4 @@
-"""How probable a decision of Thompson sampling was: who draws the largest (by `rankone.numerics.betas.beta_winner`).
-
-These kernels take `Counts` and not the state: a state of many arrays takes long to compile.
-"""
+"""How probable a decision of Thompson sampling was: who draws the largest (by `rankone.numerics.betas.beta_winner`)."""
 
 from typing import Any, NamedTuple
 
