@@ -219,7 +219,6 @@ def say_nothing() -> None:
 
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
-    """Let no garbage be collected meanwhile."""
     collects = gc.isenabled()
     gc.disable()
     try:

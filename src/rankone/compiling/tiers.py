@@ -213,7 +213,6 @@ class _Before:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """Yield what a tuple holds, however deep."""
     if isinstance(value, tuple):
         for part in value:
             yield from _parts(part)

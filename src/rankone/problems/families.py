@@ -114,7 +114,6 @@ def _headline_factors(sizes: list[int], seed: int, rate: float, spread: float | 
 
 
 def _checked_spread(rate: float, spread: float | Pair) -> tuple[float, ...]:
-    """Return the spreads of two factors."""
     number_in("rate", rate, "(0, 1)", example=0.013)
     try:
         sizes = tuple(float(each) for each in (spread if isinstance(spread, (tuple, list)) else (spread, spread)))

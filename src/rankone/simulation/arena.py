@@ -270,7 +270,6 @@ def arena(
 
 
 def _mean_ratio() -> pl.Expr:
-    """Return the geometric mean."""
     return pl.col("mean_ratio").log().mean().exp()
 
 

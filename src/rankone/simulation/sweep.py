@@ -201,7 +201,6 @@ def _parts(points: list[Point]) -> list[Part]:
 
 
 def _row(point: Point, summaries: dict[tuple[str, str, int, str], dict[str, Any]]) -> dict[str, Any]:
-    """One row of the table."""
     world = point.problem
     summary = summaries[world.name, point.policy.label, point.horizon, point.feedback.label]
     at_random = world.loss_at_random()

@@ -134,7 +134,6 @@ def _redundant(table: pl.DataFrame, chosen: Sequence[str], audiences: Sequence[s
 
 
 def _confounded(table: pl.DataFrame, factor: str, chosen: Sequence[str]) -> str:
-    """Say with which columns one changes together."""
     for other in chosen:
         pairs = table.select(factor, other).n_unique()
         if pairs == table[other].n_unique() == table[factor].n_unique():

@@ -98,7 +98,6 @@ def find_factor_columns(
 def _counts(
     table: pl.DataFrame, kinds: Mapping[str, Kind], shown: str | None, clicked: str | None
 ) -> tuple[str | None, str]:
-    """Return the columns of impressions and of clicks."""
     shown = shown or nearest([name for name, kind in kinds.items() if kind.what == "shown"], SHOWN)
     free = [name for name, kind in kinds.items() if kind.what == "levels"]
     if clicked is None:

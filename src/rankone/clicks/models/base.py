@@ -210,7 +210,6 @@ class ClickModel(Shown):
         raise InputError("a model of how lists are read", self.name, do)
 
     def _query_number(self, query: str | int) -> int:
-        """Number of a query that was fitted."""
         self._check_fitted()
         number = self.cells_.query_numbers.get(str(query))
         if number is None:
@@ -312,5 +311,4 @@ def _another_is_fitted(summary: pl.DataFrame) -> list[str]:
 
 
 def _some(queries: list[str], total: int) -> str:
-    """Name a few of some queries."""
     return f"query {queries[0]}" if len(queries) == 1 else f"{len(queries):,} of {total:,} queries ({some_of(queries)})"

@@ -176,7 +176,6 @@ class BrowsingModel(ClickModel):
         return smoothed_share(tails.clicks, tails.certain + below, prior)
 
     def _objective(self, tails: Tails, values: Floats, chance: Floats, prior: tuple[float, float]) -> float:
-        """Log-likelihood, and the logarithm of the prior."""
         a, others = values[: len(tails.clicks)], values[len(tails.clicks) :]
         total = float((tails.clicks * np.log(a) + (tails.certain - tails.clicks) * np.log1p(-a)).sum())
         went_on = tails.went_on_at if self.by_position else tails.went_on  # clicks that were not the last
@@ -186,11 +185,9 @@ class BrowsingModel(ClickModel):
         return total + float((prior[0] * np.log(values) + (prior[1] - prior[0]) * np.log1p(-values)).sum())
 
     def _closed(self, cells: Cells, prior: tuple[float, float]) -> Floats:
-        """Estimate the parameters beside attraction in closed form."""
         raise TypeError(f"{type(self).__name__} must define _closed(cells, prior)")
 
     def _start(self) -> Floats:
-        """Parameters beside attraction to begin EM with."""
         return self._others
 
     def _after_click(self, attraction: Floats, others: Floats, of_items: OfItems, position: Ints) -> Floats:
@@ -198,11 +195,9 @@ class BrowsingModel(ClickModel):
         raise TypeError(f"{type(self).__name__} must define _after_click(attraction, others, of_items, position)")
 
     def _after_skip(self, others: Floats) -> float:
-        """Chance to go on after a skip."""
         return 1.0
 
     def _next(self, tails: Tails, values: Floats, examined: Floats, prior: tuple[float, float]) -> Floats:
-        """All parameters after one step of EM."""
         raise TypeError(f"{type(self).__name__} must define _next(tails, values, examined, prior)")
 
     def _going_on(self, lists: Lists) -> Floats:

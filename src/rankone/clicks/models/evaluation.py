@@ -135,7 +135,6 @@ def _smoothed(spec: str) -> ClickModel:
 
 
 def _chance(probability: Floats, clicked: Any) -> Floats:
-    """Probability of what happened."""
     kept = np.clip(probability, _KEPT_OFF, 1.0 - _KEPT_OFF)
     return np.where(clicked, kept, 1.0 - kept)
 

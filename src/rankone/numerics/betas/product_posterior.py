@@ -49,7 +49,6 @@ def _slope(clicks: float, misses: Any, rates: Any, q: float) -> tuple[float, flo
 
 @noalloc
 def _drop(clicks: float, misses: Any, rates: Any, q: float, mode: float) -> float:
-    """Return h(q) - h(mode)."""
     difference = clicks * math.log(q / mode) if clicks > 0.0 else 0.0
     for k in range(len(misses)):
         if misses[k] > 0:

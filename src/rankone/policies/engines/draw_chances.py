@@ -93,7 +93,6 @@ def _group_of(table: Ints, n_groups: int, pulls: int, clicks: int) -> int:
 
 @noalloc
 def _counted_group(table: Ints, n_groups: int, counts: Counts, combination: int) -> int:
-    """Return the group of a combination's counts."""
     slot = slot_of(counts.keys, counts.table, combination)
     if slot == NO_SLOT:
         return _group_of(table, n_groups, 0, 0)

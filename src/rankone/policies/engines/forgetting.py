@@ -60,7 +60,6 @@ class ForgettingPolicy(CombinationPolicy):
 
 @record_outcome.register(ForgettingState)
 def _record_outcome(state: ForgettingState, combination: int, reward: int) -> None:
-    """Take in an outcome, and forget."""
     pulls, clicks, scale, at = state.pulls, state.clicks, state.scale, state.at
     scale[FORGET_SCALE] *= scale[FORGET_GAMMA]
     if scale[FORGET_SCALE] < _TINY:

@@ -181,7 +181,6 @@ def levels(group: Group, prior: Floats, tilt: float) -> tuple[float, float]:
 
 @noalloc
 def _own_slope(z: float, prior: Floats) -> tuple[float, float]:
-    """Slope and curvature of a parameter's prior."""
     more = prior[1] - prior[0]
     if more <= 0.0:
         return prior[0], 0.0

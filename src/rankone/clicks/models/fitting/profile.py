@@ -88,7 +88,6 @@ def _back_to(group: Group, top: Floats) -> None:
 
 @noalloc
 def _contrast(group: Group) -> float:
-    """The value of the tilted function."""
     total = 0.0
     for parameter in range(len(group.z)):
         if group.tilt[parameter] != 0.0:
