@@ -103,7 +103,7 @@ def arena_part(directory: Path) -> Part:
     given = {name: value for name, value in arena.settings.items() if value is not None and value is not False}
     return Part(
         title=f"Arena: {_policies(scores.height)} on {amount(arena.table['problem'].n_unique(), 'problem')}",
-        sentence=f"Over all problems {best['policy']} has the least regret: {best["against_mean"]:.2f} times as much as "
+        sentence=f"Over all problems {best['policy']} has least regret: {best['against_mean']:.2f} times as much as "
         f"{arena.against} (geometric mean), at worst {best['against_worst']:.2f} times, on {best['worst_problem']}.",
         settings=arena.settings,
         about=about,
