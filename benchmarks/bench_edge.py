@@ -233,7 +233,7 @@ def verdicts() -> list[str]:
 
 def ingest() -> list[str]:
     """How fast exposures are taken in, with full durability, beside a plain sum of the same file."""
-    lines = ["| rows | processor time a row | rows a second | a plain group_by | ratio | memory over the start |"]
+    lines = ["| rows | processor time per row | rows per second | a plain group_by | ratio | memory over the start |"]
     lines.append("|---|---|---|---|---|---|")
     for count in ROWS:
         done = subprocess.run(
@@ -243,7 +243,7 @@ def ingest() -> list[str]:
             check=True,
         )
         spent, wall, base, memory = map(float, done.stdout.split())
-        cells = [f"{count:,}", f"{spent / count * 1e6:.1f} µs", f"{count / wall:,.0f}", f"{count / base:,.0f} a second"]
+        cells = [f"{count:,}", f"{spent / count * 1e6:.1f} µs", f"{count / wall:,.0f}", f"{count / base:,.0f} per second"]
         lines.append(f"| {' | '.join(cells)} | {wall / base:,.0f} | {memory:,.0f} MiB |")
     return lines
 
