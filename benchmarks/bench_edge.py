@@ -243,7 +243,12 @@ def ingest() -> list[str]:
             check=True,
         )
         spent, wall, base, memory = map(float, done.stdout.split())
-        cells = [f"{count:,}", f"{spent / count * 1e6:.1f} µs", f"{count / wall:,.0f}", f"{count / base:,.0f} per second"]
+        cells = [
+            f"{count:,}",
+            f"{spent / count * 1e6:.1f} µs",
+            f"{count / wall:,.0f}",
+            f"{count / base:,.0f} per second",
+        ]
         lines.append(f"| {' | '.join(cells)} | {wall / base:,.0f} | {memory:,.0f} MiB |")
     return lines
 
