@@ -50,8 +50,9 @@ class TakenIn:
     def headline(self) -> str:
         """What became of it in a sentence."""
         told = f"{amount(self.exposures, 'exposure')} and {amount(self.outcomes, 'outcome')} told"
-        left = sum(count for count in self.unfit.values() if count > 0) + self.unreadable
-        return f"{told}: {self.shown:,} more shown, {self.clicked:,} more clicked, {left:,} ignored."
+        left = {**self.unfit, "unreadable": self.unreadable}
+        why = ", ".join(f"{count:,} {why.replace('_', ' ')}" for why, count in left.items() if count > 0)
+        return f"{told}: {self.shown:,} more shown, {self.clicked:,} more clicked, ignored: {why or 'none'}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -153,11 +154,8 @@ def _frame(rows: Sequence[Any], schema: Mapping[str, Any]) -> pl.DataFrame:
 def _micros(times: pl.Series) -> pl.Series:
     """Return times as microseconds since 1970: of seconds, of moments, or of either as text; null where it is none."""
     if times.dtype == pl.String:
-        seconds = times.cast(pl.Float64, strict=False)
-        if seconds.null_count() > times.null_count():
-            times = times.str.to_datetime(time_zone="UTC", strict=False)
-        else:
-            times = seconds
+        moments = _micros(times.str.replace(" ", "T").str.to_datetime(time_zone="UTC", strict=False))
+        return moments.zip_with(moments.is_not_null(), _micros(times.cast(pl.Float64, strict=False)))
     if times.dtype.is_temporal():
         return times.dt.cast_time_unit("us").dt.epoch("us")
     seconds = times.cast(pl.Float64, strict=False)
