@@ -387,3 +387,14 @@ def test_published_vectors_in_python_and_in_node(tmp_path):
 
 def _page():
     return Path(rankone.__file__).parent / "web" / "page"
+
+
+def test_counts_once_in_every_kind_of_database(db):
+    site = Site(db)
+    exposures, outcomes = site.traffic(300)
+    site.tell(exposures[:200], outcomes, exposures)
+    told = site.tell([*exposures, *outcomes])
+    assert (told.exposures, told.shown, told.clicked) == (300, 0, 0)
+    report = site.experiment.report()
+    assert (report.decisions, report.outcomes["clicked"]) == (300, len(outcomes))
+    site.experiment.close()
