@@ -1,6 +1,7 @@
 """Sweeps: every point is the study it stands for; exponents, panels, files, resuming."""
 
 import importlib
+import json
 import tomllib
 from inspect import signature
 from pathlib import Path
