@@ -61,6 +61,9 @@ def _in_json(hint: Any) -> Any:
     if get_origin(hint) is list or (get_origin(hint) is tuple and parts[-1] is ...):
         item: Any = _in_json(parts[0])
         return list[item]
+    if get_origin(hint) is dict:
+        value: Any = _in_json(parts[1])
+        return dict[str, value]
     return answer_of(hint) if dataclasses.is_dataclass(hint) or hasattr(hint, "_fields") else hint
 
 
