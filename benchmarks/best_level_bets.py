@@ -34,8 +34,17 @@ from loky import get_reusable_executor
 import rankone
 from benchmarks.bench_verdicts import EQUAL_RATE, PROBLEMS
 from rankone.compiling.compiled import compiled, noalloc
-from rankone.evidence.levels import RATIOS, log_average, remember, uses_nonclicks, weigh_click, weigh_nonclick
-from rankone.evidence.levels import _HIGHEST, _nonclick_ratio, _relative_rate  # noqa: PLC2701 - the same silence
+from rankone.evidence.levels import (
+    _HIGHEST,
+    RATIOS,
+    _nonclick_ratio,
+    _relative_rate,
+    log_average,
+    remember,
+    uses_nonclicks,
+    weigh_click,
+    weigh_nonclick,
+)
 from rankone.evidence.steering import AIMS, EXPLORE, EXPLORED, PARTS, look_due, renew, steered_decide
 from rankone.kernels.policy import learn, relearn
 from rankone.numerics.arrays import Floats, Ints
@@ -202,11 +211,16 @@ def report() -> str:
     executor = get_reusable_executor(WORKERS)
     cells = list(itertools.product(TIES, RULES[::2], ("both", "decide"), MOVES))
     found = dict(zip(cells, executor.map(wrong, *zip(*cells, strict=True)), strict=True))
-    lines = [f"Wrong winners in {WRONG_RUNS} runs of 2,000 visitors, the most of {len(MOVES)} movements of the site.", ""]
+    lines = [
+        f"Wrong winners in {WRONG_RUNS} runs of 2,000 visitors, the most of {len(MOVES)} movements of the site.",
+        "",
+    ]
     lines += [f"| world | {' | '.join(f'{rule}; {aim}' for rule in RULES[::2] for aim in ('both', 'decide'))} |"]
     lines += ["|---|" + "---|" * 4]
     for name in TIES:
-        most = [max(found[name, rule, aim, site] for site in MOVES) for rule in RULES[::2] for aim in ("both", "decide")]
+        most = [
+            max(found[name, rule, aim, site] for site in MOVES) for rule in RULES[::2] for aim in ("both", "decide")
+        ]
         lines.append(f"| {name} | {' | '.join(map(str, most))} |")
     worlds = list(itertools.product((*PROBLEMS, *GRADED), RULES, ("steady",)))
     long = dict(zip(worlds, executor.map(times, *zip(*worlds, strict=True)), strict=True))

@@ -23,7 +23,8 @@ from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
 from rankone.clicks.synthetic.generate import GeneratedLog, generate_log
 
 __all__ = ["Counts", "FactorCounts", "as_pair_counts", "count"]
-__all__ += ["FORMATS", "Block", "Collector", "Format", "Oversized", "Source", "log_rows", "read", "read_lists", "read_split"]
+__all__ += ["FORMATS", "Block", "Collector", "Format", "Oversized", "Source"]
+__all__ += ["log_rows", "read", "read_lists", "read_split"]
 __all__ += ["CCM", "DBN", "DCM", "PBM", "SDBN", "UBM", "Cascade", "DocumentCTR", "GlobalCTR", "RankCTR"]
 __all__ += ["MODELS", "ClickModel", "Evaluation", "as_model", "compare_models", "evaluate", "load_model"]
 __all__ += ["ExaminationCurve", "Propensities", "examination_curve", "propensities"]
