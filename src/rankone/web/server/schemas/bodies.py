@@ -21,6 +21,7 @@ from rankone.live.visitor_attributes import (
     checked_declaration,
 )
 from rankone.web.server.access.tokens import EVERY, MAX_DAYS, MAX_RATE, SCOPES
+from rankone.web.webhooks.hooks import EVENTS, FORMATS
 
 
 def _addressable(value: str) -> str:
@@ -172,6 +173,45 @@ class TellBody(Body):
         return len(self.outcomes)
 
 
+MAX_ROWS = 10_000  # exposures, and outcomes, of one request
+
+
+class WeightsQuery(Body):
+    """Which version of the weights; left out: the newest."""
+
+    version: Annotated[int | None, Field(strict=False, ge=1)] = None
+
+
+class Shown(Body):
+    """What a visitor was shown: what `rankone.edge.decide` returned."""
+
+    visitor: Text
+    version: Annotated[int, Field(ge=1, le=2**31)]
+    levels: ByFactor
+    time: Annotated[float, Field(ge=0, le=1e11, description="seconds since 1970")]
+
+
+class Came(Body):
+    """What came of a visitor: a click, unless the value is 0."""
+
+    visitor: Text
+    time: Annotated[float, Field(ge=0, le=1e11, description="seconds since 1970")]
+    goal: Text = "click"
+    value: Value = 1.0
+
+
+class IngestBody(Body):
+    """Exposures and outcomes of an experiment that decides away from the server."""
+
+    exposures: Annotated[list[Shown], Field(max_length=MAX_ROWS)] = []
+    outcomes: Annotated[list[Came], Field(max_length=MAX_ROWS)] = []
+
+    @property
+    def weight(self) -> int:
+        """Sums take less than decisions that are stored each."""
+        return 1 + (len(self.exposures) + len(self.outcomes)) // 50
+
+
 class StopBody(Body):
     """Which combination to play from now on (of factors left out, the leading level), and why."""
 
@@ -279,6 +319,19 @@ class NewToken(Body):
     note: Text | None = Field(None, description="what it is for")
     days: Annotated[float, Field(gt=0, le=MAX_DAYS)] | None = Field(365.0, description="until it expires; null: never")
     rate: Annotated[int, Field(ge=1, le=MAX_RATE)] | None = Field(None, description="decisions and outcomes a second")
+
+
+class NewWebhook(Body):
+    """A webhook to add. Addresses of private networks are added on the machine of the database only."""
+
+    address: Annotated[str, Field(max_length=2_000)] = Field(
+        description="https://..., or mailto:ann@shop.example for e-mail"
+    )
+    events: Annotated[list[Literal[tuple(EVENTS)]], Field(max_length=len(EVENTS))] = Field(  # type: ignore[valid-type]
+        [], description="what it is told about; none: everything"
+    )
+    experiment: Text = Field(EVERY, description="the one it is told about; *: all of them")
+    format: Literal[FORMATS] | None = Field(None, description="left out: as the address has it")  # type: ignore[valid-type]
 
 
 class _FromAPage(Body):
