@@ -109,15 +109,15 @@ def _first_recursion(file: str) -> int | None:
     calls: dict[str, list[ast.Name]] = {}
     for function in ast.walk(ast.parse(Path(file).read_text())):
         if isinstance(function, ast.FunctionDef):
-            made = [each.func for each in ast.walk(function) if isinstance(each, ast.Call)]
-            calls[function.name] = [each for each in made if isinstance(each, ast.Name)]
+            named = [each.func for each in ast.walk(function) if isinstance(each, ast.Call)]
+            calls[function.name] = [each for each in named if isinstance(each, ast.Name)]
     found = list[int]()
     for name, made in calls.items():
         for call in made:
             reached, ahead = set[str](), [call.id]
             while ahead:
                 each = ahead.pop()
-                ahead += [] if each in reached else [own.id for own in calls.get(each, [])]
+                ahead += [] if each in reached else [next_one.id for next_one in calls.get(each, [])]
                 reached.add(each)
             found += [call.lineno] * (name in reached)
     return min(found, default=None)
