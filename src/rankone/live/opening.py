@@ -170,9 +170,10 @@ MOST = 1_000  # outcomes of a combination that the past may count for: enough to
 def read_prior(table: Any) -> Any:
     """Return the counts in whatever `rankone.analyse` takes but a database: a file, a dataframe, a pair of arrays."""
     from rankone.clicks.counts.factor_counts import as_factor_counts
-    from rankone.clicks.counts.table_files import read_table
+    from rankone.clicks.counts.table_files import naming_lines, read_table
 
-    return as_factor_counts(read_table(table) if isinstance(table, str | os.PathLike) else table)
+    with naming_lines(table):
+        return as_factor_counts(read_table(table) if isinstance(table, str | os.PathLike) else table)
 
 
 def weighted(counts: Any, levels: Mapping[str, Sequence[str]], weight: float) -> tuple[Any, Past]:

@@ -21,6 +21,7 @@ import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained
 from rankone.compiling.tiers import tiered
+from rankone.evidence.steering import EXPLORED
 from rankone.kernels.decision import Layout
 from rankone.kernels.policy import FILLER, adopt, with_room
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
@@ -190,6 +191,9 @@ class Fold(FoldFacts):
         self.expired += kind == _EXPIRE
         self.pulls[levels] += 1
         self.clicks[levels] += value
+        if tag == EXPLORED and self.policy.uses_context:
+            self.explored[(0, *levels)] += 1
+            self.explored[(1, *levels)] += value
         if segment is not None:
             self.segments.count(PULLS, segment, levels)
             self.segments.count(CLICKS, segment, levels, value)
@@ -286,7 +290,7 @@ class Fold(FoldFacts):
         self.policy = policy_of(self.settings.policy)
         self.factors = Factors.new(self.settings.levels)
         self.asked, self.pulls, self.clicks, self.late = (np.zeros(self.factors.sizes, np.int64) for _ in range(4))
-        self.earlier = np.zeros((3, *self.asked.shape), np.int64)
+        self.earlier, self.explored = (np.zeros((parts, *self.asked.shape), np.int64) for parts in (3, 2))
         self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
         self.segments = Segments(self.factors.sizes, self.policy.by_features)
         declared = self.settings.context
@@ -306,8 +310,8 @@ class Fold(FoldFacts):
         sizes = self.factors.sizes
         counts = self.asked, self.pulls, self.clicks, self.late
         self.asked, self.pulls, self.clicks, self.late = (widened(each, sizes) for each in counts)
-        self.prior, self.earlier = (
-            np.stack([widened(part, sizes) for part in each]) for each in (self.prior, self.earlier)
+        self.prior, self.earlier, self.explored = (
+            np.stack([widened(part, sizes) for part in each]) for each in (self.prior, self.earlier, self.explored)
         )
         if details.get("prior") is False:
             self.prior[:] = 0
@@ -342,7 +346,7 @@ class Fold(FoldFacts):
         for before, counts in zip(self.earlier, (self.asked, self.pulls, self.clicks), strict=True):
             before += counts
             counts[:] = 0
-        self.prior[:] = self.late[:] = 0
+        self.prior[:] = self.late[:] = self.explored[:] = 0
         self.learned_before = self.learned
         self.feature_counts.forget()
         self.evidence.segments.forget()  # once what waits to be weighed was: it is of the time before

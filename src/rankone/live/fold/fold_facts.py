@@ -54,6 +54,9 @@ class FoldFacts:
     clicks: Ints
     late: Ints  # clicks of each combination that came too late to count; since the last restart
     earlier: Ints  # all three before it, (3, *sizes)
+    # Of policies that look at visitors: outcomes and clicks of decisions that did not, (2, *sizes). The others are of
+    # visitors whom a level suits, so they do not say how often all would click.
+    explored: Ints
     state: Any  # of the policy
     decisions: int  # asked so far; the next decision's number
     fillers: int

@@ -31,7 +31,7 @@ from rankone.live.settings import Settings, as_tuples
 
 LAYOUT = 1  # of a snapshot; one of another layout is set aside
 _WEIGHED = ("in_time", "traffic", "steering", "watch", "late")
-_COUNTS = ("asked", "pulls", "clicks", "late", "tallies", "prior", "earlier")
+_COUNTS = ("asked", "pulls", "clicks", "late", "tallies", "prior", "earlier", "explored")
 # Facts of a fold that JSON has as they are.
 _PLAIN: tuple[str, ...] = (
     "seq",

@@ -22,7 +22,7 @@ from rankone.live.report.report import Alarm, FactorReport, LevelReport, Report
 from rankone.live.verdict.verdict import Verdict, verdict_of
 from rankone.numerics.arrays import Floats, Ints
 from rankone.wording.numbers import percent
-from rankone.wording.ratios import effect_text
+from rankone.wording.ratios import FEW_CLICKS, effect_text
 
 _AS_THEY_ARE = ("seq", "decisions", "fillers", "voided_by_age", "shown", "resumed", "control", "faults")
 
@@ -35,6 +35,9 @@ def make_report(fold: Fold) -> Report:
     ratios, uplift = against_leader(fold, state, not short), against_control(fold, state, not short)
     goes_on = state.basis == "any" and not (short or fold.stopped or fold.published)
     left = fold.evidence.visitors_left(state.leaders, int(clicks.sum())) if goes_on else None
+    if fold.policy.uses_context:  # it shows levels to visitors whom they suit: other decisions say what all would do
+        pulls, clicks = (fold.of_living(each) for each in fold.explored)
+        pulls, clicks = (each * (clicks.sum() >= FEW_CLICKS) for each in (pulls, clicks))
     bounds = intervals(pulls, clicks, error) if state.basis == "steady" else np.full((2, *pulls.shape), np.nan)
     held = held_back(fold, state)
     names, factors = fold.factors.named(fold.numbers_of(state.leaders)), []
