@@ -92,7 +92,8 @@ def headline(result: Analysis) -> str:
     factor = next(name for name, size in zip(result.counts.factors, result.counts.sizes, strict=True) if size > 1)
     rivals = result.levels.filter(factor=factor).filter(pl.col("level") != result.best[factor]).sort("ratio")
     ratio, low, high = rivals.select("ratio", "low", "high").row(-1)
-    effect = effect_text(*(1.0 / end if end > 0.0 else math.inf for end in (ratio, high, low)))
+    ratio, low, high = (1.0 / end if end > 0.0 else math.inf for end in (ratio, high, low))
+    effect = effect_text(ratio, low, high, wins=True)
     over = f"{effect} over the next {cut_text(factor, 3)}"
     clicked = rate_text(rate.value, rate.low, rate.high, interval=False)
     return f"{best} wins: {clicked} clicked, {over}. {percent(result.confidence)} sure."
@@ -139,7 +140,6 @@ def _certainty(result: Analysis) -> list[str]:
 
 
 def _apart(result: Analysis, factor: str) -> str:
-    """Say which levels cannot be compared."""
     groups = result.groups[factor]
     apart = " with ".join(some_of(quoted(group)) for group in groups)
     if len(groups) > 2:
@@ -159,7 +159,6 @@ def _apart(result: Analysis, factor: str) -> str:
 
 
 def _against_control(result: Analysis) -> list[str]:
-    """Compare the best combination with the control."""
     ratio, alone = result.against_control, max(result.counts.sizes) == 1
     if result.control is None or ratio is None or result.doubtful or alone:
         return []
@@ -172,7 +171,6 @@ def _against_control(result: Analysis) -> list[str]:
 
 
 def _winner(result: Analysis) -> list[str]:
-    """Say what the highest observed rate is worth."""
     best = result.winner
     if result.combinations.height < 2 or not _enough(result):
         return []
@@ -187,7 +185,6 @@ def _winner(result: Analysis) -> list[str]:
 
 
 def _few_data(result: Analysis) -> list[str]:
-    """Say which levels rest on few clicks."""
     few = result.levels.filter(pl.col("clicked") < FEW_CLICKS)
     clicks = int(result.counts.clicked.sum())
     if few.is_empty():
@@ -197,7 +194,6 @@ def _few_data(result: Analysis) -> list[str]:
 
 
 def _next_step(result: Analysis) -> str:
-    """Say what to do next."""
     counts = result.counts
     if max(counts.sizes) == 1:
         return f"Next: show another {counts.factors[0]} to some visitors."
@@ -321,7 +317,7 @@ def _effect(clicks: int, own: list[float], to: str) -> str:
     ratio, low, high = own
     if clicks < FEW_CLICKS and low < 1.0 <= high:
         return FEW
-    return f"ahead, at worst {signed_percent(low)}" if ratio == 1.0 and to == "best" else effect_text(*own)
+    return f"ahead, at worst {signed_percent(low)}" if ratio == 1.0 and to == "best" else effect_text(ratio, low, high)
 
 
 def _few(names: list[str]) -> list[str]:

@@ -37,6 +37,7 @@ class Policy:
     by_segment: ClassVar[bool] = False  # and that is one number: the segment of the visitor
     clicks_only: ClassVar[bool] = True  # it learns from clicks, not from payoffs of any size (`unit` of what is known)
     supports_forbidden: ClassVar[bool] = False  # can do without combinations that are forbidden
+    decides_away: ClassVar[bool] = False  # live, it publishes weights and others decide (`Experiment.weights`)
     told_best: ClassVar[str] = ""  # of a yardstick: the parameter that a study fills in with the best decision
 
     @property
@@ -109,10 +110,10 @@ class Policy:
         return dataclasses.replace(self, **{self.told_best: tuple(best)})
 
     def live(self) -> Self:
-        """Return the form in which the policy runs live: the same on average, every step left to chance that can be.
+        """Return the form in which the policy runs live: the same on average, every step left to chance that can be
+        (`coin`).
 
-        A step that is certain beforehand supports no comparison with what might have been shown instead: a policy with
-        a parameter `coin` tosses it.
+        A step that is certain beforehand supports no comparison with what might have been shown instead.
         """
         return dataclasses.replace(self, **{"coin": True}) if hasattr(self, "coin") else self
 

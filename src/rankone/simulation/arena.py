@@ -1,8 +1,7 @@
 """The arena: every policy on every named problem. It is how a policy is judged, ours included.
 
-Regret is given as mean, standard error, median and upper quantiles, as a multiple of the lower bound C(u, v) log n, and
-against a reference policy: over many problems only ratios can be averaged, by their geometric mean. Pairs, lists and
-combinations of factors have an arena each, and so have worlds that change, and items and visitors with features.
+Regret is given as mean, standard error and quantiles, as a multiple of the lower bound C(u, v) log n, and against a
+reference policy: over many problems only ratios can be averaged, by their geometric mean.
 """
 
 from __future__ import annotations
@@ -24,20 +23,7 @@ from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy, known_policies
 from rankone.problems import Problem, as_problem, load_problems
 from rankone.progress import Progress
-from rankone.simulation.arena_problems import (
-    ARRIVAL_PROBLEMS,
-    DRIFTING_PROBLEMS,
-    FACTOR_PROBLEMS,
-    FEATURE_PROBLEMS,
-    LIST_PROBLEMS,
-    PROBLEMS,
-    VISITOR_PROBLEMS,
-    WORLDS,
-    ArenaProblem,
-    Half,
-    assumed_examination,
-    random_loss,
-)
+from rankone.simulation.arena_problems import ARENAS, WORLDS, ArenaProblem, Half, assumed_examination, random_loss
 from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.simulation.simulate import Part, listed, simulate_parts
 from rankone.simulation.store import read_about, write_about
@@ -55,13 +41,13 @@ class Field(NamedTuple):
 
 
 _FIELDS = {
-    "pairs": Field(PROBLEMS, "pair", (2, 2), "uts"),
-    "lists": Field(LIST_PROBLEMS, "list", (2, 2), "gibbs-ts"),
-    "factors": Field(FACTOR_PROBLEMS, "combination", (2, 2, 2), "uts"),
-    "drifting": Field(DRIFTING_PROBLEMS, "pair", (2, 2), "uts"),
-    "features": Field(FEATURE_PROBLEMS, "list", (2, 2), "cascade-logit-ts"),
-    "visitors": Field(VISITOR_PROBLEMS, "combination", (2, 2), "logit-ts"),
-    "arrivals": Field(ARRIVAL_PROBLEMS, "combination", (2,), "mixture-ts"),
+    "pairs": Field(ARENAS["pairs"], "pair", (2, 2), "uts"),
+    "lists": Field(ARENAS["lists"], "list", (2, 2), "gibbs-ts"),
+    "factors": Field(ARENAS["factors"], "combination", (2, 2, 2), "uts"),
+    "drifting": Field(ARENAS["drifting"], "pair", (2, 2), "uts"),
+    "features": Field(ARENAS["features"], "list", (2, 2), "cascade-logit-ts"),
+    "visitors": Field(ARENAS["visitors"], "combination", (2, 2), "logit-ts"),
+    "arrivals": Field(ARENAS["arrivals"], "combination", (2,), "mixture-ts"),
 }
 _MODEL_HORIZON = 100_000
 _QUICK_SHARE = 10  # a quick arena plays a tenth of each horizon
@@ -271,7 +257,6 @@ def arena(
 
 
 def _mean_ratio() -> pl.Expr:
-    """Return the geometric mean."""
     return pl.col("mean_ratio").log().mean().exp()
 
 
@@ -289,7 +274,10 @@ def _rows(summary: pl.DataFrame, entry: ArenaProblem, world: Problem, horizon: i
 
 
 def _chosen(
-    names: Sequence[str] | None, half: Half | None, models: str | Path | None, field: Sequence[ArenaProblem] = PROBLEMS
+    names: Sequence[str] | None,
+    half: Half | None,
+    models: str | Path | None,
+    field: Sequence[ArenaProblem] = ARENAS["pairs"],
 ) -> list[ArenaProblem]:
     if half is not None:
         one_of("half", half, typing.get_args(Half))
