@@ -21,10 +21,12 @@ import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained
 from rankone.compiling.tiers import tiered
+from rankone.evidence.steering import EXPLORED
 from rankone.kernels.decision import Layout
 from rankone.kernels.policy import FILLER, adopt, with_room
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.goal_outcomes import GoalOutcomes
+from rankone.live.evidence.published import Published
 from rankone.live.evidence.segments import ASKED, CLICKS, PULLS, UNSAID, Segments
 from rankone.live.evidence.weighed_outcomes import Weighed
 from rankone.live.factors import Factors, widened
@@ -32,6 +34,7 @@ from rankone.live.fold.feature_counts import FeatureCounts, Open, features_of_ea
 from rankone.live.fold.fold_facts import FoldFacts, Held
 from rankone.live.fold.goal_events import follow_goals
 from rankone.live.fold.policy_events import meaning
+from rankone.live.fold.published_events import follow_published
 from rankone.live.fold.unknown_policy import policy_of
 from rankone.live.journal.events import (
     AT,
@@ -80,7 +83,7 @@ class Fold(FoldFacts):
         self.began = marks.heads[0][AT] if len(marks) else 0
         self.tallies = np.zeros(max(Kind) + 1, np.int64)
         self.chain, self.open, self.held, self.due, self.wanted = b"", {}, {}, deque(), {}
-        self.stopped = self.resumed = self.state = self.goals = None
+        self.stopped = self.resumed = self.state = self.goals = self.published = None
         self._one: Stretch | None = None  # room for one event, used again and again
         self._ran: tuple[Any, ...] = ()  # what it was run with last, and the code for just that
         self._run: Callable[..., int] | None = None
@@ -89,10 +92,6 @@ class Fold(FoldFacts):
         self.exclusions = Exclusions(marks)
         starts = [head[SEQ] for head in marks.heads if head[KIND] in ERAS and with_policy]
         self._last_era = max(starts, default=2**62)
-
-    def runs_at(self, seq: int) -> bool:
-        """Return whether the policy is replayed over an event: its last era has begun there."""
-        return self._last_era <= seq
 
     def apply(self, events: Events, restart: bool = False) -> None:
         """Move over events that follow the ones seen so far; choices still to be made are filled in.
@@ -192,6 +191,9 @@ class Fold(FoldFacts):
         self.expired += kind == _EXPIRE
         self.pulls[levels] += 1
         self.clicks[levels] += value
+        if tag == EXPLORED and self.policy.uses_context:
+            self.explored[(0, *levels)] += 1
+            self.explored[(1, *levels)] += value
         if segment is not None:
             self.segments.count(PULLS, segment, levels)
             self.segments.count(CLICKS, segment, levels, value)
@@ -270,6 +272,8 @@ class Fold(FoldFacts):
             self.evidence.follow(details)
         elif kind is Kind.STOP:
             self.stopped, self.resumed = details, None
+        elif kind in (Kind.PUBLISH, Kind.SUMS):
+            follow_published(self, kind, details)
         elif kind is Kind.ARCHIVE:
             self.archives.append(details)
         elif kind is Kind.GUARD:
@@ -286,13 +290,14 @@ class Fold(FoldFacts):
         self.policy = policy_of(self.settings.policy)
         self.factors = Factors.new(self.settings.levels)
         self.asked, self.pulls, self.clicks, self.late = (np.zeros(self.factors.sizes, np.int64) for _ in range(4))
-        self.earlier = np.zeros((3, *self.asked.shape), np.int64)
+        self.earlier, self.explored = (np.zeros((parts, *self.asked.shape), np.int64) for parts in (3, 2))
         self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
         self.segments = Segments(self.factors.sizes, self.policy.by_features)
         declared = self.settings.context
         self.segments.declared = checked_declaration(declared) if declared else None
         self.goals = GoalOutcomes(self.settings, self.factors.sizes) if self.settings.goals else None
         self.evidence = ExperimentEvidence(self.settings, self.factors.each, segments=self.segments, goals=self.goals)
+        self.published = Published() if self.policy.decides_away else None
         self._begin_era("created", [])
 
     def _apply_era(self, details: dict[str, Any]) -> None:
@@ -305,8 +310,8 @@ class Fold(FoldFacts):
         sizes = self.factors.sizes
         counts = self.asked, self.pulls, self.clicks, self.late
         self.asked, self.pulls, self.clicks, self.late = (widened(each, sizes) for each in counts)
-        self.prior, self.earlier = (
-            np.stack([widened(part, sizes) for part in each]) for each in (self.prior, self.earlier)
+        self.prior, self.earlier, self.explored = (
+            np.stack([widened(part, sizes) for part in each]) for each in (self.prior, self.earlier, self.explored)
         )
         if details.get("prior") is False:
             self.prior[:] = 0
@@ -341,7 +346,7 @@ class Fold(FoldFacts):
         for before, counts in zip(self.earlier, (self.asked, self.pulls, self.clicks), strict=True):
             before += counts
             counts[:] = 0
-        self.prior[:] = self.late[:] = 0
+        self.prior[:] = self.late[:] = self.explored[:] = 0
         self.learned_before = self.learned
         self.feature_counts.forget()
         self.evidence.segments.forget()  # once what waits to be weighed was: it is of the time before
@@ -352,7 +357,7 @@ class Fold(FoldFacts):
         self.era_first = self.decisions
         self.place_levels()
         self.state = None
-        if self.seq < self._last_era:
+        if self.seq < self._last_era or self.published is not None:
             return
         self._last_era = self.seq
         self.rng = generator(self.settings.seed, "experiment", len(self.eras))

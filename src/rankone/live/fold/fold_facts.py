@@ -8,6 +8,7 @@ import numpy as np
 
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.goal_outcomes import GoalOutcomes
+from rankone.live.evidence.published import Published
 from rankone.live.evidence.segments import Segments
 from rankone.live.factors import Factors, living_rules
 from rankone.live.fold.feature_counts import FeatureCounts, Open
@@ -31,6 +32,7 @@ class Held(NamedTuple):
 class FoldFacts:
     """The facts of an experiment that its journal adds up to (`rankone.live.fold.fold`)."""
 
+    _last_era: int  # the event with which it began
     seq: int  # events so far
     at: int  # when the last one was
     chain: bytes  # its checksum
@@ -42,6 +44,7 @@ class FoldFacts:
     segments: Segments
     feature_counts: FeatureCounts
     goals: GoalOutcomes | None  # None: one goal, a click
+    published: Published | None  # what deciding at the edge leaves; None: decisions are asked for
     factors: Factors
     live: list[Ints]  # the numbers of the living levels of each factor
     places: list[list[int]]  # the place of each level of each factor among the living ones; -1: retired
@@ -51,6 +54,9 @@ class FoldFacts:
     clicks: Ints
     late: Ints  # clicks of each combination that came too late to count; since the last restart
     earlier: Ints  # all three before it, (3, *sizes)
+    # Of policies that look at visitors: outcomes and clicks of decisions that did not, (2, *sizes). The others are of
+    # visitors whom a level suits, so they do not say how often all would click.
+    explored: Ints
     state: Any  # of the policy
     decisions: int  # asked so far; the next decision's number
     fillers: int
@@ -74,6 +80,10 @@ class FoldFacts:
     guards: dict[str, dict[str, Any]]  # what the journal last said of each guardrail, by its goal; see `GUARD`
     archives: list[dict[str, Any]]  # what each moved to a file, see `rankone.live.operate.archive`
 
+    def runs_at(self, seq: int) -> bool:
+        """Return whether the policy is replayed over an event: its last era has begun there."""
+        return self._last_era <= seq
+
     @property
     def archived(self) -> int:
         """The last event that was moved to a file; 0: none was."""
@@ -85,6 +95,7 @@ class FoldFacts:
         counts = (self.pulls, self.clicks, self.asked, self.late, self.earlier, self.prior)
         known = sum(array.nbytes for array in (*(self.state or ()), *counts, *self.evidence.arrays))
         goals = 0 if self.goals is None else self.goals.nbytes
+        goals += 0 if self.published is None else self.published.nbytes
         return _BYTES + known + goals + _OPEN_BYTES * len(self.open)
 
     @property
