@@ -120,7 +120,6 @@ def _contains(chosen: Ints, document: int) -> bool:
 
 @noalloc
 def _put_list(pen: Pen, world: World, chosen: Ints, shape: int) -> None:
-    """Write the row of a result list; `shape` is the edge case it shows, or -1."""
     query = pen.now[_QUERY]
     _put(pen, pen.now[_SESSION], _TAB)
     _put(pen, pen.now[_TIME], _TAB)
@@ -138,7 +137,6 @@ def _put_list(pen: Pen, world: World, chosen: Ints, shape: int) -> None:
 
 @noalloc
 def _put_click(pen: Pen, time: int, item: int, edge: int) -> None:
-    """Write the row of a click, and the edge case that it shows (-1: none)."""
     _put(pen, pen.now[_SESSION], _TAB)
     _put(pen, time, _TAB)
     _put_letter(pen, _CLICK, _TAB)
@@ -149,7 +147,6 @@ def _put_click(pen: Pen, time: int, item: int, edge: int) -> None:
 
 @noalloc
 def _put_start(pen: Pen, rng: np.random.Generator) -> None:
-    """Write what comes before the first list of a session."""
     session = pen.now[_SESSION]
     if rng.random() < pen.rates[BAD_ROW]:
         _put_letter(pen, _UNREADABLE, _LINE_END)
@@ -160,7 +157,6 @@ def _put_start(pen: Pen, rng: np.random.Generator) -> None:
 
 @noalloc
 def _draw_shape(pen: Pen, rng: np.random.Generator) -> int:
-    """Draw which edge case a list shows, -1 for none."""
     shape = _NONE
     for edge in (SHORT, LONG, DUPLICATE):
         if shape == _NONE and rng.random() < pen.rates[edge]:
