@@ -14,9 +14,9 @@ The rate of the best combination is chosen by the data, too; its lower bound is 
 might have been chosen (Zrnic and Fithian, "Locally simultaneous inference", 2024: with a tenth of the doubt find the
 levels that another draw might have put first, and spend the rest on their combinations).
 
-**How many more impressions**, split as before, would settle which levels are best if the fitted rates were true? A level
-is out once its distance from the best one, as fitted, is as many standard errors as its bound asks for, and some more:
-enough for all open comparisons together to be settled six times out of ten at least (Bonferroni).
+**How many more impressions**, split as before, would settle which levels are best if the fitted rates were true? A
+level is out once its distance from the best one, as fitted, is as many standard errors as its bound asks for, and some
+more: enough for all open comparisons together to be settled six times out of ten at least (Bonferroni).
 """
 
 import math
