@@ -35,6 +35,7 @@ class Policy:
     decision_kind: ClassVar[DecisionKind] = "pair"  # the kind of decision it makes
     uses_context: ClassVar[bool] = False  # it looks at what is known before a decision
     by_segment: ClassVar[bool] = False  # and that is one number: the segment of the visitor
+    by_visitor: ClassVar[bool] = False  # or of the visitor, known by name: live they are numbered as they come
     clicks_only: ClassVar[bool] = True  # it learns from clicks, not from payoffs of any size (`unit` of what is known)
     supports_forbidden: ClassVar[bool] = False  # can do without combinations that are forbidden
     told_best: ClassVar[str] = ""  # of a yardstick: the parameter that a study fills in with the best decision
