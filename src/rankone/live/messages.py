@@ -203,8 +203,6 @@ def checked_request(request: Any) -> Request | InputError:
 
 def _check_visitor(asked: Ask) -> None:
     checked_name(asked.visitor, "visitor")
-    if asked.key is not None:
-        raise InputError("a key or a visitor", "both", "leave out the key: asking again for a visitor is safe")
     if asked.count != 1:
         raise InputError("one decision for a visitor", asked.count, "leave out count")
 

@@ -27,7 +27,7 @@ def start_state(kind: type[State], **given: Any) -> State:
     return make(*(_filled(*declared, given, name) for name, declared in _declared(make).items()))
 
 
-def resized(state: State, axis: str, size: int) -> State:
+def resized(state: Any, axis: str, size: int) -> Any:
     """Return a copy of a state in which one of the letters is larger; what is new is zero.
 
     >>> from typing import Annotated, NamedTuple
@@ -38,12 +38,12 @@ def resized(state: State, axis: str, size: int) -> State:
     Counts(clicks=array([[7, 7],
            [0, 0]]))
     """
-    result: Any = state
-    for name, (_, shape) in _declared(type(result)).items():
+    result = state
+    for name, (_, shape) in _declared(state.__class__).items():
         old, sizes = getattr(result, name), shape.split(", ")
         more = [(0, size - own if letter == axis else 0) for letter, own in zip(sizes, old.shape, strict=True)]
         result = result._replace(**{name: np.pad(old, more)})
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _filled(dtype: Any, shape: str, given: dict[str, Any], name: str) -> Any:

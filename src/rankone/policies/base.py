@@ -103,6 +103,10 @@ class Policy:
         missing = {name: value for name, value in known.items() if getattr(self, name, 0) is None}
         return dataclasses.replace(self, **missing) if missing else self
 
+    def known_live(self, sizes: typing.Sequence[int]) -> Mapping[str, Any]:
+        """Return what a policy that is `by_visitor` takes live where nobody says so (`with_known`)."""
+        return {}
+
     def for_problem(self, *best: int) -> Self:
         """Tell a yardstick which decision is best, where it has not been told: see `told_best`."""
         if getattr(self, self.told_best, best) is not None:

@@ -55,6 +55,7 @@ from rankone.live.visitor_attributes import Declaration, checked_declaration, fe
 from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 from rankone.policies.advance import ASK, NOTHING, Stretch, advance
+from rankone.policies.arrivals.users import with_users
 
 _ASK, _HOLD, _EXPIRE, _LATE, _VOID, _CLOCK = (
     int(Kind[name]) for name in ("ASK", "HOLD", "EXPIRE", "LATE", "VOID", "CLOCK")
@@ -80,7 +81,7 @@ class Fold(FoldFacts):
         self.began = marks.heads[0][AT] if len(marks) else 0
         self.tallies = np.zeros(max(Kind) + 1, np.int64)
         self.chain, self.open, self.held, self.due, self.wanted = b"", {}, {}, deque(), {}
-        self.stopped = self.resumed = self.state = self.goals = None
+        self.stopped = self.resumed = self.state = self.goals = self.visitors = None
         self._one: Stretch | None = None  # room for one event, used again and again
         self._ran: tuple[Any, ...] = ()  # what it was run with last, and the code for just that
         self._run: Callable[..., int] | None = None
@@ -110,8 +111,9 @@ class Fold(FoldFacts):
 
     def _apply_plain(self, events: Events) -> None:
         segments = self._segments_of(events)
+        visitors = None if self.visitors is None else self.visitors.follow(events, self.exclusions)
         if self.state is not None:
-            self._advance(events, segments)
+            self._advance(events, segments, visitors)
         outcomes: list[Weighed] = []
         late: list[Weighed] = []
         for head, texts, segment in zip(events.heads, events.texts, segments or itertools.repeat(None)):  # noqa: B905
@@ -209,7 +211,7 @@ class Fold(FoldFacts):
         hidden = self.exclusions.hidden(head, texts, self.evidence.sizes)
         return [Weighed(levels, value, texts.cross_chances, hidden, decision)]
 
-    def _advance(self, events: Events, segments: list[int] | None) -> None:
+    def _advance(self, events: Events, segments: list[int] | None, visitors: Floats | None) -> None:
         """Let the policy choose and learn."""
         what, shown, tags, stopped = [], [], [], self.stopped_on()
         for index, (head, texts) in enumerate(zip(events.heads, events.texts, strict=True)):
@@ -227,7 +229,9 @@ class Fold(FoldFacts):
         unknown = [index for index in asks if events.texts[index].cross_chances is None and self.evidence.fits]
         stretch = self._room(len(what), bool(unknown))
         stretch.fill(what, shown, tags, [head[VALUE] for head in events.heads])
-        if self.policy.by_segment:
+        if visitors is not None:
+            stretch.context[:] = visitors
+        elif self.policy.by_segment:
             stretch.context[:] = self.segments.told_to_policy(segments, len(what))
         elif self.policy.by_features:
             stretch.context[:] = features_of_each(events, self.open, self.segments.declared or ())
@@ -286,6 +290,7 @@ class Fold(FoldFacts):
         self.earlier = np.zeros((3, *self.asked.shape), np.int64)
         self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
         self.segments = Segments(self.factors.sizes, self.policy.by_features)
+        self.visitors = self.no_visitors()
         declared = self.settings.context
         self.segments.declared = checked_declaration(declared) if declared else None
         self.goals = GoalOutcomes(self.settings, self.factors.sizes) if self.settings.goals else None
@@ -316,6 +321,8 @@ class Fold(FoldFacts):
             self._forget()
         if self.goals is not None:
             self.goals.begin_era(sizes, forgets)
+        if self.visitors is not None:
+            self.visitors.resize(sizes)
         self.evidence.begin_era(self.factors.each, self.rules, forgets, self.misfit_known)
         if "segments" in details:
             self._declare(as_tuples(details["segments"]))
@@ -341,6 +348,8 @@ class Fold(FoldFacts):
         self.prior[:] = self.late[:] = 0
         self.learned_before = self.learned
         self.feature_counts.forget()
+        if self.visitors is not None:
+            self.visitors.forget()
         self.evidence.segments.forget()  # once what waits to be weighed was: it is of the time before
 
     def _begin_era(self, why: str, defeated: list[int]) -> None:
@@ -384,6 +393,8 @@ class Fold(FoldFacts):
 
     def _advance_by(self, stretch: Stretch) -> int:
         self.state = with_room(self.state, len(stretch.what))
+        if self.visitors is not None:
+            self.state = with_users(self.state, self.visitors.users)
         arguments = self.state, self.evidence.steering, self.rng, stretch
         if self._run is not None and all(map(operator.is_, arguments, self._ran)):
             return self._run(*arguments)

@@ -28,7 +28,7 @@ _AS_THEY_ARE = ("seq", "decisions", "fillers", "voided_by_age", "shown", "resume
 
 def make_report(fold: Fold) -> Report:
     """Return the report of a fold."""
-    pulls, clicks = fold.of_living(fold.pulls), fold.of_living(fold.clicks)
+    pulls, clicks = fold.measured()
     state, error = verdict_of(fold), fold.evidence.error
     short = tuple(shortfalls(fold))
     ratios, uplift = against_leader(fold, state, not short), against_control(fold, state, not short)
@@ -48,6 +48,7 @@ def make_report(fold: Fold) -> Report:
         name=fold.settings.name,
         policy=fold.policy.label,
         policy_known=not isinstance(fold.policy, UnknownPolicy),
+        drawn=None if fold.visitors is None else int(fold.visitors.drawn[0].sum()),
         **{name: getattr(fold, name) for name in _AS_THEY_ARE},
         outcomes=outcome_counts(fold),
         factors=tuple(factors),

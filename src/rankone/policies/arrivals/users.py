@@ -5,7 +5,9 @@ is a combination, which is one item. In a study all users are there from the sta
 the state grows (`with_users`), and a number can pass to another visitor (`rankone.policies.arrivals.visits`).
 """
 
+import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -19,7 +21,7 @@ from rankone.policies.combination_policy import CombinationPolicy
 from rankone.policies.engines.combinations import may_show, write_levels
 from rankone.policies.engines.regression import set_root, solve_down, solve_up
 
-FIRST_ROOM = 64  # users for whom there is room at first, live
+_FIRST_ROOM = 64  # users for whom there is room at first, live
 # Fields of `counters`: users so far and for how many there is room; whose outcomes are recalled; outcomes taken in, and
 # at how many the next sweep is. The others are those of `Visits` and of `Featured`.
 U_USERS, U_ROOM, U_WHOSE, U_SEEN, U_NEXT = range(5)
@@ -67,13 +69,22 @@ class UserPolicy(CombinationPolicy):
         raise NotImplementedError
 
 
+def start_alone(policy: Any, sizes: Sequence[int], forbidden: Ints) -> Any:
+    """Return the state before the first decision where users are numbered as they come: only user 0 is there."""
+    state = dataclasses.replace(policy, users=_FIRST_ROOM).start(*sizes, forbidden=forbidden)
+    state.counters[U_USERS] = 1
+    return state
+
+
 def with_users(state: Any, users: int) -> Any:
     """Return a state with room for so many users, the same where it has it; from Python only."""
     if state.counters[U_ROOM] >= users:
         return state
-    users = max(users, 2 * int(state.counters[U_ROOM]))
-    state = resized(state, "N", users)
-    state.counters[U_ROOM] = users
+    room = int(state.counters[U_ROOM])
+    while room < users:  # however many come at once
+        room *= 2
+    state = resized(state, "N", room)
+    state.counters[U_ROOM] = room
     return state
 
 

@@ -5,6 +5,8 @@ takes them in first: the law is the same. Where more wait than there is room for
 everything is redrawn. What differs from policy to policy are three kernels: `score`, `take_in` and `sweep`.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -21,6 +23,7 @@ from rankone.policies.engines.combinations import number_of
 
 MOST_COUNTS = 2 * 10**7  # of users and items
 _WAITING = 64
+_LIVE_USERS = 10_000
 _RECALLED_SWEEPS = 20  # after outcomes of an earlier time
 # Fields of `counters`: outcomes that wait, sweeps that are due, and how many outcomes are between two of them: at least
 # so many (0: sweep never), and a user each, or one for so many users.
@@ -50,6 +53,10 @@ class VisitPolicy(UserPolicy):
 
     by_segment = True
     by_visitor = True
+
+    def known_live(self, sizes: Sequence[int]) -> dict[str, int]:
+        """Return how many visitors are kept in memory, where nobody says so."""
+        return {"users": min(_LIVE_USERS, MOST_COUNTS // math.prod(sizes))}
 
     def tables(self, kind: Any, sizes: Ints, forbidden: Ints, period: int = 0, share: int = 1) -> dict[str, Any]:
         """Return what `start_state` needs for the fields of `Visits`; `period` and `share`: see `V_PERIOD`."""
@@ -133,22 +140,31 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     return user
 
 
-@learn.register(Visits)
-def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    counters, item = state.counters, number_of(state.sizes, shown)
+@noalloc
+def _wait(state: Any, user: int, item: int, clicked: int) -> None:
+    """Let an outcome wait, or count it where there is no room."""
+    counters = state.counters
     if counters[V_WAITING] == len(state.waiting):
         _file_waiting(state)
-        file_visit(state, tag, item, outcome[0])
+        file_visit(state, user, item, clicked)
         counters[V_DUE] = max(counters[V_DUE], 1)
         return
     row = state.waiting[counters[V_WAITING]]
-    row[0], row[1], row[2] = tag, item, outcome[0]
+    row[0], row[1], row[2] = user, item, clicked
     counters[V_WAITING] += 1
+
+
+@learn.register(Visits)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    _wait(state, tag, number_of(state.sizes, shown), outcome[0])
 
 
 @relearn.register(Visits)
 def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
     user, item = state.counters[U_WHOSE], number_of(state.sizes, shown)
+    if state.counters[V_DUE] == 0 and pulls == 1:  # one while it plays
+        _wait(state, user, item, clicks)
+        return
     state.pulls[user, item] += pulls
     state.clicks[user, item] += clicks
     state.counters[U_SEEN] += pulls
