@@ -105,7 +105,8 @@ def test_nobody_with_an_open_decision_is_forgotten(db):
         assert (counts_of(experiment)[0, 1:].sum(axis=1) == 1).all()
         experiment.ask(visitor="another")
         counts = counts_of(experiment)
-        assert counts.shape[1] == 11 and counts[0, 0].sum() == 1
+        assert counts.shape[1] == 11
+        assert counts[0, 0].sum() == 1
 
 
 def test_a_visitor_is_asked_for_and_gets_a_new_choice_each_time(db):
@@ -126,9 +127,11 @@ def test_a_visitor_is_asked_for_and_gets_a_new_choice_each_time(db):
 
 
 def test_elsewhere_a_visitor_and_a_key_are_too_much(db):
-    with Experiment("plain", rows=["A", "B"], cols=["1"], db=db) as experiment:
-        with pytest.raises(InputError, match="a key or a visitor"):
-            experiment.ask(visitor="ann", key="one")
+    with (
+        Experiment("plain", rows=["A", "B"], cols=["1"], db=db) as experiment,
+        pytest.raises(InputError, match="a key or a visitor"),
+    ):
+        experiment.ask(visitor="ann", key="one")
 
 
 def test_statements_rest_on_what_was_drawn_at_random(db):
@@ -137,7 +140,8 @@ def test_statements_rest_on_what_was_drawn_at_random(db):
         visit(experiment, 1_500, void=0.0)
         report = experiment.report()
         random = experiment.look(lambda fold: fold.visitors.drawn.copy())
-        assert report.drawn == random[0].sum() and 300 < report.drawn < 600
+        assert report.drawn == random[0].sum()
+        assert 300 < report.drawn < 600
         rates = {level.name: level.rate for level in report.factors[0].levels}
         raw = {level.name: level.clicks / level.outcomes for level in report.factors[0].levels}
         for item in ("a", "c"):

@@ -11,13 +11,18 @@ import numpy as np
 from rankone.client.client import Client, RemoteExperiment
 from rankone.errors import InputError
 from rankone.kernels.world import respond
+from rankone.live.messages import Decision
 from rankone.live.visitor_attributes import VisitorContext, checked_context
 from rankone.numerics.seeds import generator
 from rankone.problems import Drifting, Means, Problem, Product, RankOne
+from rankone.problems.arrivals import Arrivals
+from rankone.problems.arrivals.laws import arriving
 from rankone.problems.drifting import rate_at
 from rankone.web.timeline import SIMULATED
 from rankone.wording.combinations import combination_text
 from rankone.wording.numbers import percent
+
+PERSONAL = "mixture-ts"  # of an experiment that is made for users who arrive by themselves
 
 
 def names_of(problem: Problem) -> dict[str, list[str]]:
@@ -27,6 +32,8 @@ def names_of(problem: Problem) -> dict[str, list[str]]:
     >>> names_of(rankone.as_problem("needle:2x1|changes=1"))
     {'row': ['row 1', 'row 2'], 'col': ['col 1']}
     """
+    if isinstance(problem, Arrivals):
+        return {"item": [f"item {number}" for number in range(1, problem.shape[0] + 1)]}
     world = _at_first(problem)
     if isinstance(world, Product) and not isinstance(world, RankOne):
         return {factor: list(names) for factor, names in world.level_names.items()}
@@ -35,6 +42,10 @@ def names_of(problem: Problem) -> dict[str, list[str]]:
 
 def truth_of(problem: Problem, named: Mapping[str, Sequence[str]]) -> str:
     """Say what an experiment should find, in these names of levels."""
+    if isinstance(problem, Arrivals):
+        of_all, each = problem.shares @ problem.rates, float(problem.shares @ problem.rates.max(axis=1))
+        best = {factor: names[int(np.argmax(of_all))] for factor, names in named.items()}
+        return f"{combination_text(best)} for all, {percent(of_all.max())} clicks; the best for each, {percent(each)}"
     world = _at_first(problem)
     best = world.best_decision() or (0,) * len(world.shape)
     rate = float(world.means.max()) if isinstance(world, Means) else world.best_mean
@@ -70,20 +81,27 @@ def simulate_traffic(
     At most `rate` visits a second come in batches of `batch`, over `workers` connections, until there were `visits`
     of them (None: until interrupted). `policy` is for an experiment that is made. `context` is said of all these
     visitors: run it again, with another problem, for those of another one. `progress` hears of visits and clicks.
+    Where users arrive by themselves (`latent:50x5`), the policy that is made chooses for each, and each is asked for.
     """
     names = [each["name"] for each in client.experiments()]
     if name not in names:
         declared = None if context is None else dict.fromkeys(checked_context(context).attributes)
+        policy = policy or (PERSONAL if isinstance(problem, Arrivals) else None)
         client.create(name, policy=policy, factors=names_of(problem), context=declared)
     experiment = client.experiment(name)
     if isinstance(problem, Product) and name not in names:
         for rule in problem.to_dict().get("forbidden", ()):
             experiment.forbid(rule)
-    factors = [[level.name for level in factor.levels] for factor in experiment.report().factors]
+    report = experiment.report()
+    factors = [[level.name for level in factor.levels] for factor in report.factors]
     sizes, wanted = (" x ".join(map(str, shape)) for shape in (map(len, factors), problem.shape))
     if sizes != wanted:
         raise InputError(f"a problem of {sizes}, as experiment '{name}' is", wanted, "change --problem")
-    audience = _Audience(experiment, problem, factors, rate, visits, batch, seed, context, progress)
+    if report.drawn is not None and not isinstance(problem, Arrivals):
+        do = "try --problem latent:50x5"
+        raise InputError(f"a problem with users, as '{name}' chooses for each visitor", repr(problem), do)
+    named = report.drawn is not None
+    audience = _Audience(experiment, problem, factors, rate, visits, batch, seed, context, progress, named)
     threads = [threading.Thread(target=audience.visit, args=(number,), daemon=True) for number in range(workers)]
     for thread in threads:
         thread.start()
@@ -113,6 +131,7 @@ class _Audience:
     seed: int
     context: VisitorContext | Mapping[str, Any] | None
     progress: Callable[[int, int], None]
+    named: bool  # the experiment is told who comes
     visits: int = 0
     clicks: int = 0
     failure: BaseException | None = None
@@ -133,8 +152,7 @@ class _Audience:
         rng = generator(self.seed, "audience", worker)
         try:
             while (count := self._next()) and not self._over.is_set():
-                decisions = self.experiment.ask(count, source=SIMULATED, context=self.context)
-                clicks = [self._clicks(made.levels.values(), rng) for made in decisions]
+                decisions, clicks = self._visits(count, rng)
                 outcomes = zip((decision.id for decision in decisions), clicks, strict=True)
                 for answer in self.experiment.tell_many(outcomes, source=SIMULATED):
                     if isinstance(answer, Exception):
@@ -148,6 +166,26 @@ class _Audience:
             self.end()
         finally:
             self.experiment.close()
+
+    def _visits(self, count: int, rng: np.random.Generator) -> tuple[list[Decision], list[bool]]:
+        """Let visitors come; return what they are shown, and whether they click."""
+        about: dict[str, Any] = {"source": SIMULATED, "context": self.context}
+        if not isinstance(self.problem, Arrivals):
+            decisions = self.experiment.ask(count, **about)
+            return decisions, [self._clicks(made.levels.values(), rng) for made in decisions]
+        users = [self._arriving(rng) for _ in range(count)]
+        if self.named:
+            decisions = [self.experiment.ask(visitor=f"visitor {user + 1}", **about) for user in users]
+        else:
+            decisions = self.experiment.ask(count, **about)
+        items = [self._indices[0][next(iter(made.levels.values()))] for made in decisions]
+        return decisions, [bool(rate > rng.random()) for rate in self.problem.rates[users, items]]
+
+    def _arriving(self, rng: np.random.Generator) -> int:
+        with self._mutex:
+            self._came += 1
+            visits, window = self._world.cold.tolist()
+            return arriving(self._world.upto, visits, window, self._came - 1, rng)
 
     def _clicks(self, levels: Iterable[str], rng: np.random.Generator) -> bool:
         """Return whether a visitor clicks what is shown."""

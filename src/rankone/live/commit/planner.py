@@ -3,7 +3,8 @@
 * Outcomes of goals other than a click are in `rankone.live.commit.goal_requests`.
 * A key is of one request, and of the token that sent it: another request with it is an error. A visitor of a token gets
   the same decision again until there is something new to choose from: other levels, fewer outcomes, a stop. Whoever
-  claims to be that visitor gets an id that can tell the outcome and not void the decision.
+  claims to be that visitor gets an id that can tell the outcome and not void the decision. Where the policy chooses for
+  each visitor, every ask names one and gets a new decision.
 * An outcome counts once. The same again is answered the same; a contradiction and an unknown id are errors.
 * Without a window, outcomes are learned when they are told. With a window, silence means "not clicked" when it ends;
   what is told before is held until then (learning clicks early and silence late would bias every estimate), and what
