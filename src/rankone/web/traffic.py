@@ -44,8 +44,8 @@ def truth_of(problem: Problem, named: Mapping[str, Sequence[str]]) -> str:
     """Say what an experiment should find, in these names of levels."""
     if isinstance(problem, Arrivals):
         of_all, each = problem.shares @ problem.rates, float(problem.shares @ problem.rates.max(axis=1))
-        best = {factor: names[int(np.argmax(of_all))] for factor, names in named.items()}
-        return f"{combination_text(best)} for all, {percent(of_all.max())} clicks; the best for each, {percent(each)}"
+        liked = {factor: levels[int(np.argmax(of_all))] for factor, levels in named.items()}
+        return f"{combination_text(liked)} for all, {percent(of_all.max())} clicks; the best for each, {percent(each)}"
     world = _at_first(problem)
     best = world.best_decision() or (0,) * len(world.shape)
     rate = float(world.means.max()) if isinstance(world, Means) else world.best_mean
