@@ -1,6 +1,7 @@
 """A policy that chooses for each visitor: who is in memory, what is known of them, and that all is picked up again."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 import rankone
@@ -155,7 +156,7 @@ def test_statements_rest_on_what_was_drawn_at_random(db):
 
 
 def test_past_counts_are_of_nobody_in_particular(db):
-    table = {"item": ITEMS, "shown": [900] * 4, "clicked": [90, 90, 600, 90]}
+    table = pl.DataFrame({"item": ITEMS, "shown": [900] * 4, "clicked": [90, 90, 600, 90]})
     with open_one(db, "mixture-ts", prior={"counts": table}, explore=0) as experiment:
         shown = [experiment.ask(visitor=f"visitor {number}")["item"] for number in range(40)]
         assert shown.count("c") > 10  # one class of visitors of eight is known, and that is theirs
@@ -166,8 +167,6 @@ def test_a_model_of_a_log_is_where_it_starts(db, policy, tmp_path):
     problem = latent(60, 4, classes=2, arrivals="uniform", seed=5)
     shown, clicked = problem.sample(20_000)
     cells = [(i, j, int(shown[i, j]), int(clicked[i, j])) for i in range(60) for j in range(4)]
-    import polars as pl
-
     frame = pl.DataFrame(cells, schema=["user", "item", "shown", "clicked"], orient="row")
     found = rankone.personal(frame, user="user", item="item", shown="shown", clicked="clicked")
     path = tmp_path / "users.json"
@@ -187,5 +186,6 @@ def test_a_model_of_a_log_is_where_it_starts(db, policy, tmp_path):
 
 
 def test_a_policy_that_has_to_know_its_users_is_refused(db):
-    with pytest.raises(InputError, match="users"):
-        Experiment("feed", factors={"item": ITEMS}, policy="club", db=db)
+    for policy in ("club:users=10,features=2", "nmf-bandit:users=100"):
+        with pytest.raises(InputError, match="visitors as they come"):
+            Experiment("feed", factors={"item": ITEMS}, policy=policy, db=db)

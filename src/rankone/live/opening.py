@@ -128,6 +128,8 @@ def _ready(policy: Policy, sizes: Sequence[int], context: Mapping[str, Any] | No
     features where there is none."""
     if policy.by_visitor:
         return policy.with_known(policy.known_live(sizes))
+    if hasattr(policy, "users"):
+        raise InputError("a policy that takes visitors as they come", policy.label, "choose 'mixture-ts'")
     if not policy.uses_context or policy.by_segment:
         return policy
     count = len(features_of(None, tuple((context or {}).items())))

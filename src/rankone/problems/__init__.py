@@ -11,28 +11,16 @@ from rankone.problems.rank_one import RankOne
 from rankone.problems.registry import Family, as_problem, family, known_families
 from rankone.problems.theory.bounds import (
     UpperBound,
-    characteristic_time,
     lower_bound,
     lower_bound_constant,
     upper_bound,
 )
 from rankone.problems.theory.hardness import Hardness, hardness
+from rankone.problems.theory.time_to_be_sure import characteristic_time
 
-__all__ = [
-    "Drift",
-    "Drifting",
-    "Family",
-    "Hardness",
-    "Means",
-    "Problem",
-    "Product",
-    "RankOne",
-    "UpperBound",
-    "as_problem",
-    "characteristic_time",
-    "family",
-    "hardness",
-    "headlines",
+__all__ = ["Drift", "Drifting", "Family", "Hardness", "Means", "Problem", "Product"]
+__all__ += ["RankOne", "UpperBound", "as_problem", "characteristic_time", "family", "hardness", "headlines"]
+__all__ += [
     "known_families",
     "load_problem",
     "load_problems",
@@ -40,8 +28,5 @@ __all__ = [
     "lower_bound_constant",
     "needle",
     "product",
-    "random_problem",
-    "save_problem",
-    "save_problems",
-    "upper_bound",
 ]
+__all__ += ["random_problem", "save_problem", "save_problems", "upper_bound"]

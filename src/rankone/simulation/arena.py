@@ -1,8 +1,7 @@
 """The arena: every policy on every named problem. It is how a policy is judged, ours included.
 
-Regret is given as mean, standard error, median and upper quantiles, as a multiple of the lower bound C(u, v) log n, and
-against a reference policy: over many problems only ratios can be averaged, by their geometric mean. Pairs, lists and
-combinations of factors have an arena each, and so have worlds that change, and items and visitors with features.
+Regret is given as mean, standard error and quantiles, as a multiple of the lower bound C(u, v) log n, and against a
+reference policy: over many problems only ratios can be averaged, by their geometric mean.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ _LEFT_OUT = {"best", "best-list", "comb-cascade", "segmented-uts", "swap-neighbo
 # These need to know classes or vectors of items beforehand, pts 20 times the time of the others.
 _LEFT_OUT |= {"icf-ts", "icf-ucb", "latent-ucb", "mts", "pts"}
 # What is made for worlds that change plays where worlds do, unless it is named.
-_FOR_CHANGES = {"cusum-ucb", "d-ts", "discounted-uts", "glr-kl-ucb", "glr-uts", "m-ucb", "restarting-uts"}
+_FOR_CHANGES = {"cusum-ucb", "d-ts", "discounted-uts", "glr-kl-ucb", "glr-uts", "m-ucb"}
 _FOR_CHANGES |= {"sliding-uts", "sw-ts"}
 _WITHOUT_USERS = {"thompson", "uniform"}
 _WITHOUT_FEATURES = {"cascade-ts", "random-list", "thompson", "uts", "uniform"}  # who plays beside those who use them
@@ -271,7 +270,6 @@ def arena(
 
 
 def _mean_ratio() -> pl.Expr:
-    """Return the geometric mean."""
     return pl.col("mean_ratio").log().mean().exp()
 
 

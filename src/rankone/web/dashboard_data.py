@@ -54,8 +54,12 @@ class DashboardData:
 
     def report(self) -> bytes:
         """Return the report of this moment, as JSON."""
+        return encode(self.made_report().to_dict())
+
+    def made_report(self) -> Report:
+        """Return the report of this moment."""
         self.settle()
-        return encode(make_report(self._experiment.look(_still)).to_dict())
+        return make_report(self._experiment.look(_still))
 
     def view(self) -> bytes:
         """Return what the page shows, at most a little old, as JSON: many may look, it is written once."""
@@ -127,7 +131,7 @@ def _still(fold: Fold) -> Fold:
     still.asked, still.pulls, still.clicks = fold.asked.copy(), fold.pulls.copy(), fold.clicks.copy()
     still.tallies, still.evidence = fold.tallies.copy(), fold.evidence.frozen_copy()
     still.open, still.held, still.eras = fold.open.copy(), fold.held.copy(), list(fold.eras)
-    still.alarms, still.earlier = list(fold.alarms), fold.earlier.copy()
+    still.alarms, still.earlier, still.guards = list(fold.alarms), fold.earlier.copy(), dict(fold.guards)
     still.state = None
     return still
 

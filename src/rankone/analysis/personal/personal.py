@@ -54,8 +54,8 @@ class Personal(Shown):
         return (
             "Assumes: items were shown in the same shares to every user and at all times (shares that differ between "
             "users are noticed), click rates do not change, and users of the log stand for later ones. Half of the "
-            "outcomes found classes of users and the best item of each; the other half compared these with every single "
-            f"item for all, p = {self.gain.p_value:.2g}. Nothing is claimed about any one user."
+            "outcomes found classes of users and the best item of each; the other half compared these with every "
+            f"single item for all, p = {self.gain.p_value:.2g}. Nothing is claimed about any one user."
         )
 
     def _sentence(self) -> str:
@@ -100,8 +100,6 @@ def personal(
     seed: int = 0,
 ) -> Personal:
     """Tell whether the best item depends on the user, and fit what policies start from.
-
-    In a table of rank 1 it does not: every user has the same best item, and there is nothing to personalise.
 
     Args:
         frame: any dataframe, with a row per user and item, or a row per display.

@@ -2,8 +2,7 @@
 
 Craswell, Zoeter, Taylor, Ramsey, "An experimental comparison of click position-bias models" (WSDM 2008), section 3.
 The likelihood is climbed directly (`rankone.clicks.models.fitting.climb`), or by EM as in Chuklin, Markov, de Rijke
-(2015), section 4.3.3 (`rankone.clicks.models.fitting.em`). EM creeps along ridges and stops below the maximum; the
-climb takes about ten steps and knows how much is missing at most.
+(2015), section 4.3.3, which creeps along ridges and stops below the maximum (`rankone.clicks.models.fitting.em`).
 """
 
 import dataclasses
@@ -35,9 +34,6 @@ class PBM(ProductModel):
         start: value every parameter starts with; where the climb ends does not depend on it.
         accelerate: extrapolate EM steps; an iteration is then three EM steps.
         method: "climb", or "em" for expectation-maximisation alone.
-        shrink: let the items of a query tell what to expect of one that was hardly shown (empirical Bayes,
-            `rankone.clicks.models.fitting.shrinkage`); `item_attraction_` are then posterior means, `shrunken()` has
-            their intervals. Curves, likelihood, `rates` and `best` stay those of maximum likelihood.
 
     `converged_` says whether every query reached its maximum, the column ``converged`` of `summary()` which ones did.
 
@@ -60,7 +56,6 @@ class PBM(ProductModel):
     start: float = 0.5
     accelerate: bool = True
     method: str = "climb"
-    shrink: bool = False
 
     @classmethod
     def pyclick(cls, **changes: Any) -> Self:
@@ -84,8 +79,6 @@ class PBM(ProductModel):
         self.n_iter_, self.log_likelihoods_ = int(fit.iterations.max()), trace
         self.converged_, self._converged = bool(fit.converged.all()), fit.converged
         self._learned(cells, fit.attraction, fit.examination)
-        if self.shrink:
-            self._maximum, self.item_attraction_ = self.item_attraction_, self._shrunken(0.95).mean
 
     def summary(self) -> pl.DataFrame:
         """One row per query, as of every product, and whether its likelihood reached its maximum."""
