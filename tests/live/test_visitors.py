@@ -140,7 +140,7 @@ def test_statements_rest_on_what_was_drawn_at_random(db):
     with open_one(db, "mixture-ts", explore=0.3) as experiment:
         visit(experiment, 1_500, void=0.0)
         report = experiment.report()
-        random = experiment.look(lambda fold: fold.visitors.drawn.copy())
+        random = experiment.look(lambda fold: fold.explored.copy())
         assert report.drawn == random[0].sum()
         assert 300 < report.drawn < 600
         rates = {level.name: level.rate for level in report.factors[0].levels}

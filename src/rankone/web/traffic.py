@@ -1,6 +1,7 @@
 """A simulated audience: visitors who click by the probabilities of a problem, labelled as simulated in the journal."""
 
 import dataclasses
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,6 +18,7 @@ from rankone.numerics.seeds import generator
 from rankone.problems import Drifting, Means, Problem, Product, RankOne
 from rankone.problems.arrivals import Arrivals
 from rankone.problems.arrivals.laws import arriving
+from rankone.problems.contextual import Visitors
 from rankone.problems.drifting import rate_at
 from rankone.web.timeline import SIMULATED
 from rankone.wording.combinations import combination_text
@@ -35,6 +37,9 @@ def names_of(problem: Problem) -> dict[str, list[str]]:
     if isinstance(problem, Arrivals):
         return {"item": [f"item {number}" for number in range(1, problem.shape[0] + 1)]}
     world = _at_first(problem)
+    if isinstance(world, Visitors):
+        names = ("row", "col") if len(world.shape) == 2 else [f"factor {own + 1}" for own in range(len(world.shape))]
+        return {name: [f"{name} {k + 1}" for k in range(size)] for name, size in zip(names, world.shape, strict=True)}
     if isinstance(world, Product) and not isinstance(world, RankOne):
         return {factor: list(names) for factor, names in world.level_names.items()}
     return {"row": list(world.row_names), "col": list(world.col_names)}
@@ -47,6 +52,14 @@ def truth_of(problem: Problem, named: Mapping[str, Sequence[str]]) -> str:
         liked = {factor: levels[int(np.argmax(of_all))] for factor, levels in named.items()}
         return f"{combination_text(liked)} for all, {percent(of_all.max())} clicks; the best for each, {percent(each)}"
     world = _at_first(problem)
+    if isinstance(world, Visitors):
+        rates = world.rates().reshape(-1, math.prod(world.shape))
+        places = np.unravel_index(int(rates.mean(axis=0).argmax()), world.shape)
+        levels = {factor: names[int(level)] for (factor, names), level in zip(named.items(), places, strict=True)}
+        average, own = float(rates.mean(axis=0).max()), float(rates.max(axis=1).mean())
+        return (
+            f"{combination_text(levels)} on average, {percent(average)} clicks; with the best for each, {percent(own)}"
+        )
     best = world.best_decision() or (0,) * len(world.shape)
     rate = float(world.means.max()) if isinstance(world, Means) else world.best_mean
     levels = {factor: names[level] for (factor, names), level in zip(named.items(), best, strict=True)}
@@ -54,10 +67,15 @@ def truth_of(problem: Problem, named: Mapping[str, Sequence[str]]) -> str:
     return f"{combination_text(levels)}, {percent(rate)} clicks{then}"
 
 
-def _at_first(problem: Problem) -> RankOne | Product | Means:
+def attributes_of(problem: Problem) -> list[str]:
+    """Return the names of the features of a world's visitors, each true or false; none where they have none."""
+    return [f"feature {k + 1}" for k in range(problem.n_context)] if isinstance(problem, Visitors) else []
+
+
+def _at_first(problem: Problem) -> RankOne | Product | Means | Visitors:
     """Return a world on pairs or combinations as its first visitor finds it."""
     world = problem.problem if isinstance(problem, Drifting) else problem
-    if not isinstance(world, (RankOne, Product, Means)):
+    if not isinstance(world, (RankOne, Product, Means, Visitors)):
         raise InputError("a problem on pairs or combinations", repr(problem), "try needle:8x8, or a file")
     return world
 
@@ -85,9 +103,7 @@ def simulate_traffic(
     """
     names = [each["name"] for each in client.experiments()]
     if name not in names:
-        declared = None if context is None else dict.fromkeys(checked_context(context).attributes)
-        policy = policy or (PERSONAL if isinstance(problem, Arrivals) else None)
-        client.create(name, policy=policy, factors=names_of(problem), context=declared)
+        _create(client, name, problem, policy, context)
     experiment = client.experiment(name)
     if isinstance(problem, Product) and name not in names:
         for rule in problem.to_dict().get("forbidden", ()):
@@ -116,6 +132,14 @@ def simulate_traffic(
     if audience.failure is not None:
         raise audience.failure
     return audience.visits, audience.clicks
+
+
+def _create(client: Client, name: str, problem: Problem, policy: str | None, context: Any) -> None:
+    declared: Any = None if context is None else dict.fromkeys(checked_context(context).attributes)
+    policy = policy or (PERSONAL if isinstance(problem, Arrivals) else None)
+    if attributes_of(problem):
+        declared, policy = (declared or {}) | dict.fromkeys(attributes_of(problem), "bool"), policy or "logit-ts"
+    client.create(name, policy=policy, factors=names_of(problem), context=declared)
 
 
 @dataclasses.dataclass
@@ -152,7 +176,7 @@ class _Audience:
         rng = generator(self.seed, "audience", worker)
         try:
             while (count := self._next()) and not self._over.is_set():
-                decisions, clicks = self._visits(count, rng)
+                decisions, clicks = self._visit(count, rng)
                 outcomes = zip((decision.id for decision in decisions), clicks, strict=True)
                 for answer in self.experiment.tell_many(outcomes, source=SIMULATED):
                     if isinstance(answer, Exception):
@@ -167,29 +191,44 @@ class _Audience:
         finally:
             self.experiment.close()
 
-    def _visits(self, count: int, rng: np.random.Generator) -> tuple[list[Decision], list[bool]]:
-        """Let visitors come; return what they are shown, and whether they click."""
+    def _visit(self, count: int, rng: np.random.Generator) -> tuple[list[Decision], list[bool]]:
+        """Ask for some visitors; return what each is shown, and whether it is clicked."""
+        if isinstance(self.problem, Arrivals):
+            return self._visit_of_users(self.problem, count, rng)
+        if not isinstance(self.problem, Visitors):
+            made = self.experiment.ask(count, source=SIMULATED, context=self.context)
+            return made, [self._clicks(each.levels.values(), rng) for each in made]
+        decisions, clicks = [], []
+        known = {} if self.context is None else checked_context(self.context).to_dict()
+        for _ in range(count):
+            features = rng.integers(2, size=self.problem.n_context)
+            said = known | dict(zip(attributes_of(self.problem), map(bool, features), strict=True))
+            decisions += self.experiment.ask(1, source=SIMULATED, context=said)
+            shown = self._numbers(decisions[-1].levels.values())
+            clicks.append(bool(rng.random() < self.problem.rates(features[None])[(0, *shown)]))
+        return decisions, clicks
+
+    def _numbers(self, levels: Iterable[str]) -> tuple[int, ...]:
+        return tuple(index[name] for index, name in zip(self._indices, levels, strict=True))
+
+    def _visit_of_users(
+        self, problem: Arrivals, count: int, rng: np.random.Generator
+    ) -> tuple[list[Decision], list[bool]]:
         about: dict[str, Any] = {"source": SIMULATED, "context": self.context}
-        if not isinstance(self.problem, Arrivals):
-            decisions = self.experiment.ask(count, **about)
-            return decisions, [self._clicks(made.levels.values(), rng) for made in decisions]
-        users = [self._arriving(rng) for _ in range(count)]
+        with self._mutex:
+            (visits, window), first = self._world.cold.tolist(), self._came
+            self._came += count
+        users = [arriving(self._world.upto, visits, window, first + index, rng) for index in range(count)]
         if self.named:
             decisions = [self.experiment.ask(visitor=f"visitor {user + 1}", **about) for user in users]
         else:
             decisions = self.experiment.ask(count, **about)
-        items = [self._indices[0][next(iter(made.levels.values()))] for made in decisions]
-        return decisions, [bool(rate > rng.random()) for rate in self.problem.rates[users, items]]
-
-    def _arriving(self, rng: np.random.Generator) -> int:
-        with self._mutex:
-            self._came += 1
-            visits, window = self._world.cold.tolist()
-            return arriving(self._world.upto, visits, window, self._came - 1, rng)
+        items = [self._numbers(made.levels.values())[0] for made in decisions]
+        return decisions, [bool(rng.random() < rate) for rate in problem.rates[users, items]]
 
     def _clicks(self, levels: Iterable[str], rng: np.random.Generator) -> bool:
         """Return whether a visitor clicks what is shown."""
-        shown = tuple(index[name] for index, name in zip(self._indices, levels, strict=True))
+        shown = self._numbers(levels)
         if type(self.problem) is Product:  # whose kernels are for compiled code alone
             return bool(rng.random() < self.problem.rate(*shown))
         if isinstance(self.problem, Means):

@@ -51,8 +51,8 @@ def whole_numbers(column: pl.Series) -> pl.Series | None:
     return numbers if numbers.null_count() == 0 and whole.all() else None
 
 
-def numbers_of(column: pl.Series) -> pl.Series:
-    """Return a column as numbers, null where it holds none; yes and no are 1 and 0.
+def numbers_of(column: pl.Series, thousands: bool = False) -> pl.Series:
+    """Return a column as numbers, null where it holds none; yes and no are 1 and 0. `thousands`: 12.000 is 12,000.
 
     >>> numbers_of(pl.Series(["1.200", "12.345", "7"])).to_list()    # no counts as fractions: points between thousands
     [1200.0, 12345.0, 7.0]
@@ -62,6 +62,8 @@ def numbers_of(column: pl.Series) -> pl.Series:
     if column.dtype != pl.String:
         return pl.Series(column.name, [None] * len(column), pl.Float64)
     texts = column.str.strip_chars().str.to_lowercase().replace(_TRUTHS)
+    if thousands:
+        texts = texts.str.replace_all(".", "", literal=True)
     return _without_groups(texts).cast(pl.Float64, strict=False)
 
 

@@ -128,6 +128,9 @@ class Planner:
 
     def _ask(self, request: Ask) -> PromisedDecisions | list[Decision]:
         """Draft decisions; return the promise of them, or the decisions that the same key got before."""
+        if self._fold.policy.decides_away:
+            do = "decide by weights(), with rankone.edge.decide, and tell what was shown with ingest()"
+            raise InputError("an experiment that decides when it is asked", f"policy '{self._fold.policy.label}'", do)
         context: VisitorContext | None = request.context
         said, stored_key = None if context is None else context.text, self._stored_key(request)
         note: dict[str, Any] = self._whose(request)

@@ -11,7 +11,6 @@ with it, and the counts before are kept apart.
 """
 
 import itertools
-import json
 import operator
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -21,17 +20,20 @@ import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained
 from rankone.compiling.tiers import tiered
+from rankone.evidence.steering import EXPLORED
 from rankone.kernels.decision import Layout
 from rankone.kernels.policy import FILLER, adopt, with_room
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.goal_outcomes import GoalOutcomes
+from rankone.live.evidence.published import Published
 from rankone.live.evidence.segments import ASKED, CLICKS, PULLS, UNSAID, Segments
 from rankone.live.evidence.weighed_outcomes import Weighed
 from rankone.live.factors import Factors, widened
 from rankone.live.fold.feature_counts import FeatureCounts, Open, features_of_each
 from rankone.live.fold.fold_facts import FoldFacts, Held
 from rankone.live.fold.goal_events import follow_goals
-from rankone.live.fold.policy_events import meaning
+from rankone.live.fold.policy_events import meaning, note_chances
+from rankone.live.fold.published_events import follow_published
 from rankone.live.fold.unknown_policy import policy_of
 from rankone.live.journal.events import (
     AT,
@@ -49,7 +51,7 @@ from rankone.live.journal.events import (
     each_mark,
 )
 from rankone.live.journal.exclusions import Exclusions
-from rankone.live.journal.packing import pack_cross, settle_rounding, unpack_shown
+from rankone.live.journal.packing import unpack_shown
 from rankone.live.settings import RESTART, Settings, as_tuples
 from rankone.live.visitor_attributes import Declaration, checked_declaration, features_of
 from rankone.numerics.arrays import Floats
@@ -81,7 +83,7 @@ class Fold(FoldFacts):
         self.began = marks.heads[0][AT] if len(marks) else 0
         self.tallies = np.zeros(max(Kind) + 1, np.int64)
         self.chain, self.open, self.held, self.due, self.wanted = b"", {}, {}, deque(), {}
-        self.stopped = self.resumed = self.state = self.goals = self.visitors = None
+        self.stopped = self.resumed = self.state = self.goals = self.visitors = self.published = None
         self._one: Stretch | None = None  # room for one event, used again and again
         self._ran: tuple[Any, ...] = ()  # what it was run with last, and the code for just that
         self._run: Callable[..., int] | None = None
@@ -90,10 +92,6 @@ class Fold(FoldFacts):
         self.exclusions = Exclusions(marks)
         starts = [head[SEQ] for head in marks.heads if head[KIND] in ERAS and with_policy]
         self._last_era = max(starts, default=2**62)
-
-    def runs_at(self, seq: int) -> bool:
-        """Return whether the policy is replayed over an event: its last era has begun there."""
-        return self._last_era <= seq
 
     def apply(self, events: Events, restart: bool = False) -> None:
         """Move over events that follow the ones seen so far; choices still to be made are filled in.
@@ -194,6 +192,9 @@ class Fold(FoldFacts):
         self.expired += kind == _EXPIRE
         self.pulls[levels] += 1
         self.clicks[levels] += value
+        if tag == EXPLORED and self.policy.uses_context:
+            self.explored[(0, *levels)] += 1
+            self.explored[(1, *levels)] += value
         if segment is not None:
             self.segments.count(PULLS, segment, levels)
             self.segments.count(CLICKS, segment, levels, value)
@@ -239,7 +240,7 @@ class Fold(FoldFacts):
         if passed < len(what):
             raise Diverged(events.heads[passed][SEQ])
         for index in unknown:
-            self._note_chances(events, index, stretch.crosses[index], int(stretch.shown[index, 0]))
+            note_chances(events, index, self.evidence, stretch.crosses[index], int(stretch.shown[index, 0]))
         for index in asks:
             if events.texts[index].shown is None:
                 levels = self.numbers_of(stretch.shown[index].tolist())
@@ -252,18 +253,6 @@ class Fold(FoldFacts):
         levels = unpack_shown(shown, len(self.factors))
         return levels if self._all_live else tuple([place[level] for place, level in zip(self.places, levels)])  # noqa: B905
 
-    def _note_chances(self, events: Events, index: int, cross: Floats, shown: int) -> None:
-        """Write down the probabilities of a decision; where they are none, that: decisions never wait for them."""
-        texts = events.texts[index]
-        if cross[0] == -1.0:  # the policy cannot say
-            return
-        if settle_rounding(cross):
-            packed = pack_cross(self.evidence.full_cross(cross), self.evidence.sizes)
-            events.texts[index] = texts._replace(chance=float(cross[shown]), cross_chances=packed)
-        else:
-            fault = f"probabilities from {np.min(cross):.6g} to {np.max(cross):.6g}"
-            events.texts[index] = texts._replace(note=json.dumps(texts.details() | {"fault": fault}))
-
     def _apply_mark(self, mark: Events) -> None:
         (self.seq, number, self.at, *_), details = mark.heads[0], mark.texts[0].details()
         kind = Kind(number)
@@ -274,6 +263,8 @@ class Fold(FoldFacts):
             self.evidence.follow(details)
         elif kind is Kind.STOP:
             self.stopped, self.resumed = details, None
+        elif kind in (Kind.PUBLISH, Kind.SUMS):
+            follow_published(self, kind, details)
         elif kind is Kind.ARCHIVE:
             self.archives.append(details)
         elif kind is Kind.GUARD:
@@ -290,7 +281,7 @@ class Fold(FoldFacts):
         self.policy = policy_of(self.settings.policy)
         self.factors = Factors.new(self.settings.levels)
         self.asked, self.pulls, self.clicks, self.late = (np.zeros(self.factors.sizes, np.int64) for _ in range(4))
-        self.earlier = np.zeros((3, *self.asked.shape), np.int64)
+        self.earlier, self.explored = (np.zeros((parts, *self.asked.shape), np.int64) for parts in (3, 2))
         self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
         self.segments = Segments(self.factors.sizes, self.policy.by_features)
         self.visitors = self.no_visitors()
@@ -298,6 +289,7 @@ class Fold(FoldFacts):
         self.segments.declared = checked_declaration(declared) if declared else None
         self.goals = GoalOutcomes(self.settings, self.factors.sizes) if self.settings.goals else None
         self.evidence = ExperimentEvidence(self.settings, self.factors.each, segments=self.segments, goals=self.goals)
+        self.published = Published() if self.policy.decides_away else None
         self._begin_era("created", [])
 
     def _apply_era(self, details: dict[str, Any]) -> None:
@@ -310,8 +302,8 @@ class Fold(FoldFacts):
         sizes = self.factors.sizes
         counts = self.asked, self.pulls, self.clicks, self.late
         self.asked, self.pulls, self.clicks, self.late = (widened(each, sizes) for each in counts)
-        self.prior, self.earlier = (
-            np.stack([widened(part, sizes) for part in each]) for each in (self.prior, self.earlier)
+        self.prior, self.earlier, self.explored = (
+            np.stack([widened(part, sizes) for part in each]) for each in (self.prior, self.earlier, self.explored)
         )
         if details.get("prior") is False:
             self.prior[:] = 0
@@ -348,7 +340,7 @@ class Fold(FoldFacts):
         for before, counts in zip(self.earlier, (self.asked, self.pulls, self.clicks), strict=True):
             before += counts
             counts[:] = 0
-        self.prior[:] = self.late[:] = 0
+        self.prior[:] = self.late[:] = self.explored[:] = 0
         self.learned_before = self.learned
         self.feature_counts.forget()
         if self.visitors is not None:
@@ -361,7 +353,7 @@ class Fold(FoldFacts):
         self.era_first = self.decisions
         self.place_levels()
         self.state = None
-        if self.seq < self._last_era:
+        if self.seq < self._last_era or self.published is not None:
             return
         self._last_era = self.seq
         self.rng = generator(self.settings.seed, "experiment", len(self.eras))

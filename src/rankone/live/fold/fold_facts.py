@@ -8,6 +8,7 @@ import numpy as np
 
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.goal_outcomes import GoalOutcomes
+from rankone.live.evidence.published import Published
 from rankone.live.evidence.segments import Segments
 from rankone.live.factors import Factors, living_rules
 from rankone.live.fold.feature_counts import FeatureCounts, Open
@@ -33,6 +34,7 @@ class Held(NamedTuple):
 class FoldFacts:
     """The facts of an experiment that its journal adds up to (`rankone.live.fold.fold`)."""
 
+    _last_era: int  # the event with which it began
     seq: int  # events so far
     at: int  # when the last one was
     chain: bytes  # its checksum
@@ -45,6 +47,7 @@ class FoldFacts:
     feature_counts: FeatureCounts
     goals: GoalOutcomes | None  # None: one goal, a click
     visitors: Visitors | None  # None: the policy does not choose for each
+    published: Published | None  # what deciding at the edge leaves; None: decisions are asked for
     factors: Factors
     live: list[Ints]  # the numbers of the living levels of each factor
     places: list[list[int]]  # the place of each level of each factor among the living ones; -1: retired
@@ -54,6 +57,9 @@ class FoldFacts:
     clicks: Ints
     late: Ints  # clicks of each combination that came too late to count; since the last restart
     earlier: Ints  # all three before it, (3, *sizes)
+    # Of policies that look at visitors: outcomes and clicks of decisions that did not, (2, *sizes). The others are of
+    # visitors whom a level suits, so they do not say how often all would click.
+    explored: Ints
     state: Any  # of the policy
     decisions: int  # asked so far; the next decision's number
     fillers: int
@@ -77,6 +83,10 @@ class FoldFacts:
     guards: dict[str, dict[str, Any]]  # what the journal last said of each guardrail, by its goal; see `GUARD`
     archives: list[dict[str, Any]]  # what each moved to a file, see `rankone.live.operate.archive`
 
+    def runs_at(self, seq: int) -> bool:
+        """Return whether the policy is replayed over an event: its last era has begun there."""
+        return self._last_era <= seq
+
     @property
     def archived(self) -> int:
         """The last event that was moved to a file; 0: none was."""
@@ -87,7 +97,7 @@ class FoldFacts:
         """How much memory this takes, roughly."""
         counts = (self.pulls, self.clicks, self.asked, self.late, self.earlier, self.prior)
         known = sum(array.nbytes for array in (*(self.state or ()), *counts, *self.evidence.arrays))
-        goals = sum(0 if part is None else part.nbytes for part in (self.goals, self.visitors))
+        goals = sum(0 if part is None else part.nbytes for part in (self.goals, self.visitors, self.published))
         return _BYTES + known + goals + _OPEN_BYTES * len(self.open)
 
     @property
@@ -146,7 +156,7 @@ class FoldFacts:
 
         What a policy chose for each visitor says nothing of all: then these are of what was drawn at random.
         """
-        pulls, clicks = (self.pulls, self.clicks) if self.visitors is None else self.visitors.drawn
+        pulls, clicks = (self.pulls, self.clicks) if self.visitors is None else self.explored
         return self.of_living(pulls), self.of_living(clicks)
 
     def known(self, pulls: Ints, clicks: Ints) -> Stretch:

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rankone.evidence.steering import EXPLORED
 from rankone.live.factors import widened
-from rankone.live.journal.events import CLOSING, DECISION, KIND, LEARNED, TAG, VALUE, Events, Kind
+from rankone.live.journal.events import CLOSING, DECISION, KIND, LEARNED, VALUE, Events, Kind
 from rankone.live.journal.exclusions import Exclusions
 from rankone.live.journal.packing import unpack_shown
 from rankone.numerics.arrays import Floats, Ints
@@ -33,7 +32,6 @@ class Visitors:
         self._open: dict[int, int] = {}  # whose decisions are open
         self._waiting: dict[int, int] = {}  # how many decisions of each are open
         self.counts = np.zeros((2, _FIRST_ROOM, *sizes), np.int64)  # outcomes and clicks of each, by number
-        self.drawn = np.zeros((2, *sizes), np.int64)  # of what was drawn at random, whoever came
 
     @property
     def users(self) -> int:
@@ -62,9 +60,8 @@ class Visitors:
                 result[index] = number
                 if kind in _LEARNED and exclusions.taking(head, texts) is None:
                     levels = unpack_shown(texts.shown or b"", n_factors)
-                    for count, drawn, more in zip(self.counts, self.drawn, (1, head[VALUE]), strict=True):
-                        count[(number, *levels)] += more
-                        drawn[levels] += more if head[TAG] == EXPLORED else 0
+                    for counts, more in zip(self.counts, (1, head[VALUE]), strict=True):
+                        counts[(number, *levels)] += more
         return result
 
     def _asked(self, visitor: str | None, decision: int) -> int:
@@ -90,11 +87,10 @@ class Visitors:
     def resize(self, sizes: Sequence[int]) -> None:
         """Make room for new levels and factors."""
         self.counts = widened(self.counts, (*self.counts.shape[:2], *sizes))
-        self.drawn = widened(self.drawn, (2, *sizes))
 
     def forget(self) -> None:
         """Begin to count anew."""
-        self.counts[:] = self.drawn[:] = 0
+        self.counts[:] = 0
 
     def known(self, pulls: Ints, clicks: Ints, living: tuple[Ints, ...]) -> Stretch:
         """Return the events that feed a policy what is known of living levels: what is nobody's is visitor 0's."""
@@ -106,9 +102,9 @@ class Visitors:
         """Return who is in memory, as plain values."""
         return [list(each.items()) for each in (self._numbers, self._latest, self._open)]
 
-    def restore(self, facts: list[Any], counts: Ints, drawn: Ints) -> None:
+    def restore(self, facts: list[Any], counts: Ints) -> None:
         """Go on from what `facts` returned, and the counts."""
         self._numbers, self._latest, self._open = map(dict, facts)
-        self.counts, self.drawn = counts, drawn
+        self.counts = counts
         for number in self._open.values():
             self._waiting[number] = self._waiting.get(number, 0) + 1

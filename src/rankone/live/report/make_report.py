@@ -14,6 +14,7 @@ from rankone.live.fold.fold import Fold
 from rankone.live.fold.unknown_policy import UnknownPolicy
 from rankone.live.journal.events import Kind
 from rankone.live.report.comparing import Compared, against_control, against_leader, shortfalls
+from rankone.live.report.make_edge import make_edge_report
 from rankone.live.report.make_goals import held_back, make_goals
 from rankone.live.report.make_segments import make_segments
 from rankone.live.report.rates import intervals, uniform_rate
@@ -21,19 +22,22 @@ from rankone.live.report.report import Alarm, FactorReport, LevelReport, Report
 from rankone.live.verdict.verdict import Verdict, verdict_of
 from rankone.numerics.arrays import Floats, Ints
 from rankone.wording.numbers import percent
-from rankone.wording.ratios import effect_text
+from rankone.wording.ratios import FEW_CLICKS, effect_text
 
 _AS_THEY_ARE = ("seq", "decisions", "fillers", "voided_by_age", "shown", "resumed", "control", "faults")
 
 
 def make_report(fold: Fold) -> Report:
     """Return the report of a fold."""
-    pulls, clicks = fold.measured()
+    pulls, clicks = fold.of_living(fold.pulls), fold.of_living(fold.clicks)
     state, error = verdict_of(fold), fold.evidence.error
     short = tuple(shortfalls(fold))
     ratios, uplift = against_leader(fold, state, not short), against_control(fold, state, not short)
-    goes_on = state.basis == "any" and not short and not fold.stopped
+    goes_on = state.basis == "any" and not (short or fold.stopped or fold.published)
     left = fold.evidence.visitors_left(state.leaders, int(clicks.sum())) if goes_on else None
+    if fold.policy.uses_context:  # it shows levels to visitors whom they suit: other decisions say what all would do
+        pulls, clicks = (fold.of_living(each) for each in fold.explored)
+        pulls, clicks = (each * (clicks.sum() >= FEW_CLICKS) for each in (pulls, clicks))
     bounds = intervals(pulls, clicks, error) if state.basis == "steady" else np.full((2, *pulls.shape), np.nan)
     held = held_back(fold, state)
     names, factors = fold.factors.named(fold.numbers_of(state.leaders)), []
@@ -48,7 +52,7 @@ def make_report(fold: Fold) -> Report:
         name=fold.settings.name,
         policy=fold.policy.label,
         policy_known=not isinstance(fold.policy, UnknownPolicy),
-        drawn=None if fold.visitors is None else int(fold.visitors.drawn[0].sum()),
+        drawn=None if fold.visitors is None else int(fold.explored[0].sum()),
         **{name: getattr(fold, name) for name in _AS_THEY_ARE},
         outcomes=outcome_counts(fold),
         factors=tuple(factors),
@@ -83,6 +87,7 @@ def make_report(fold: Fold) -> Report:
         segments=make_segments(fold, state, not short),
         goals=make_goals(fold, state, not short),
         even_clicks=None if even is None else even * int(fold.pulls.sum()),
+        edge=make_edge_report(fold.published),
         alarms=tuple(Alarm(**alarm | {"at": alarm["at"] / 1e6}) for alarm in fold.alarms),
     )
 
@@ -163,6 +168,8 @@ def winning_note(fold: Fold) -> str | None:
 
 def exploring(fold: Fold) -> float:
     """Return the share of decisions that explore now."""
+    if fold.published is not None:
+        return 0.0 if fold.stopped else fold.settings.explore
     return 0.0 if fold.stopped or not fold.evidence.fits else float(fold.evidence.steering.shares[EXPLORE])
 
 

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from rankone.live.report import headline as first_words
 from rankone.live.report import report_wording as wording
+from rankone.live.report.edge_report import EdgeReport
 from rankone.live.report.goal_report import GoalReport, goal_table
 from rankone.live.report.segment_report import SegmentsReport, restored, segment_table, segments_text
 from rankone.notebook import Shown
@@ -131,6 +132,7 @@ class Report(Shown):
     # restart; None: not known
     segments: SegmentsReport | None = None  # what is known of segments; None: nobody said anything of a visitor
     goals: tuple[GoalReport, ...] = ()  # other than a click that steers, the one that steers first
+    edge: EdgeReport | None = None  # of an experiment that decides at the edge; None: it decides when it is asked
     alarms: tuple[Alarm, ...] = ()  # that rang, the oldest first; the last restart began what is reported
 
     @property
@@ -209,6 +211,8 @@ class Report(Shown):
         result["control_effect"] = wording.control_effect(self)
         if not self.goals:
             del result["goals"]
+        if self.edge is None:
+            del result["edge"]
         if self.segments is None:
             del result["segments"]
         else:

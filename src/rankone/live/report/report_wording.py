@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankone.live.journal.clock import AHEAD
 from rankone.live.report.alarm_wording import alarm_details, alarm_texts
+from rankone.live.report.edge_report import edge_details, edge_notes, edge_warnings
 from rankone.live.report.goal_report import goal_details, goal_notes, goal_warnings
 from rankone.live.report.headline import nothing_known, single_factors
 from rankone.live.report.segment_report import leaders_beaten, segment_details
@@ -39,6 +40,7 @@ def warnings(report: Report) -> list[str]:
         *alarm_texts(report),
         *goal_warnings(report),
         *_traffic(report),
+        *edge_warnings(report),
         *_segments(report),
         *_undecidable(report),
         *_crowded(report),
@@ -51,7 +53,14 @@ def warnings(report: Report) -> list[str]:
 def notes(report: Report) -> list[str]:
     """Return what is good to know beside the table: the control, how long a verdict takes, why it was stopped."""
     stopped = [f"Stopped: {report.stopped}."] if report.stopped else []
-    return [*stopped, *uplift_text(report), *goal_notes(report), *_left(report), *alone_text(report)]
+    return [
+        *stopped,
+        *edge_notes(report),
+        *uplift_text(report),
+        *goal_notes(report),
+        *_left(report),
+        *alone_text(report),
+    ]
 
 
 def details(report: Report) -> list[str]:
@@ -68,6 +77,7 @@ def details(report: Report) -> list[str]:
         *prior_text(report),
         *_forbidden(report),
         *_waiting(report),
+        *edge_details(report),
         *_traffic_details(report),
     ]
 
