@@ -314,10 +314,10 @@ class Fold(FoldFacts):
         forgets = alarm is not None and alarm["did"] == RESTART
         if forgets:
             self._forget()
+        if self.visitors is not None:
+            self.visitors.begin_era(sizes, forgets)
         if self.goals is not None:
             self.goals.begin_era(sizes, forgets)
-        if self.visitors is not None:
-            self.visitors.resize(sizes)
         self.evidence.begin_era(self.factors.each, self.rules, forgets, self.misfit_known)
         if "segments" in details:
             self._declare(as_tuples(details["segments"]))
@@ -343,8 +343,6 @@ class Fold(FoldFacts):
         self.prior[:] = self.late[:] = self.explored[:] = 0
         self.learned_before = self.learned
         self.feature_counts.forget()
-        if self.visitors is not None:
-            self.visitors.forget()
         self.evidence.segments.forget()  # once what waits to be weighed was: it is of the time before
 
     def _begin_era(self, why: str, defeated: list[int]) -> None:

@@ -84,13 +84,11 @@ class Visitors:
         self._waiting[number] = self._waiting.get(number, 0) + 1
         return sign * number
 
-    def resize(self, sizes: Sequence[int]) -> None:
-        """Make room for new levels and factors."""
+    def begin_era(self, sizes: Sequence[int], forgets: bool) -> None:
+        """Make room for new levels and factors, or begin to count anew."""
         self.counts = widened(self.counts, (*self.counts.shape[:2], *sizes))
-
-    def forget(self) -> None:
-        """Begin to count anew."""
-        self.counts[:] = 0
+        if forgets:
+            self.counts[:] = 0
 
     def known(self, pulls: Ints, clicks: Ints, living: tuple[Ints, ...]) -> Stretch:
         """Return the events that feed a policy what is known of living levels: what is nobody's is visitor 0's."""
