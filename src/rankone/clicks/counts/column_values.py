@@ -1,6 +1,8 @@
 """What a column of a table holds: counts, outcomes, days, measures; as numbers or as the texts people's files have."""
 
 import re
+import tomllib
+from pathlib import Path
 
 import polars as pl
 
@@ -9,14 +11,9 @@ _SPACES = "[\\s\u00a0\u202f'\u2019]"  # between thousands: 12 000, and in Switze
 _COMMAS = r"^[1-9]\d{0,2}(,\d{3})+$"
 _POINTS = r"^[1-9]\d{0,2}(\.\d{3})+$"
 _SHORT = r"^\d{1,3}$"
-_MONTHS = """january february march april may june july august september october november december
-    januar jänner februar märz mai juni juli oktober dezember mrz mär okt dez sept
-    janvier février mars avril juin juillet août septembre octobre novembre décembre janv févr avr juil déc
-    enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre ene abr ago dic
-    gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre gen mag giu lug ott
-    januari februari maart mei augustus janeiro fevereiro março maio junho julho setembro outubro novembro dezembro
-    jan feb mar apr jun jul aug sep oct nov dec"""  # English, German, French, Spanish, Italian, Dutch, Portuguese
-_MONTH = rf"(?:{'|'.join(sorted(_MONTHS.split(), key=len, reverse=True))})\.?"
+#: Words in names of columns, by what they say, and of months; in seven languages.
+COLUMN_WORDS = tomllib.loads(Path(__file__).with_name("column_words.toml").read_text(encoding="utf-8"))
+_MONTH = rf"(?:{'|'.join(sorted(COLUMN_WORDS.pop('months').split(), key=len, reverse=True))})\.?"
 _WEEKDAY = r"(?:\p{L}{2,10}\.?,? )?"
 _DAYS = tuple(
     "(?i)" + shape
