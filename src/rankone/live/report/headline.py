@@ -71,7 +71,7 @@ def figure_text(report: Report) -> str:
     leader = report.leader
     values = [value for value in (leader.rate, leader.low, leader.high) if value is not None]
     steers = next((goal for goal in report.goals if goal.steers), None)
-    if not values:
+    if leader.rate is None:
         return "click rate not known yet"
     if steers is None:
         texts, unit = [percent(value) for value in values], "clicked"

@@ -326,5 +326,5 @@ def level_columns(report: Report) -> dict[str, list[Any]]:
 
 
 def _interval(level: LevelReport) -> str:
-    interval = "" if level.low is None else f" ({percent(level.low)} - {percent(level.high)})"
+    interval = "" if level.low is None or level.rate is None else f" ({percent(level.low)} - {percent(level.high)})"
     return f"{percent(level.rate):>6}{interval}"
