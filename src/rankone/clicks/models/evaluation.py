@@ -62,7 +62,6 @@ def evaluate(model: ClickModel, lists: Any) -> Evaluation:
 
 
 def _scores(model: ClickModel, lists: Any) -> tuple[Evaluation, Floats]:
-    """Score a model; also the log-likelihood of each list."""
     cells = model.cells_
     held_out = lists_of(lists, cells, cells.n_positions)
     conditional, marginal = model.chances(held_out, model.of_lists(held_out))

@@ -52,6 +52,7 @@ def make_report(fold: Fold) -> Report:
         name=fold.settings.name,
         policy=fold.policy.label,
         policy_known=not isinstance(fold.policy, UnknownPolicy),
+        drawn=None if fold.visitors is None else int(fold.explored[0].sum()),
         **{name: getattr(fold, name) for name in _AS_THEY_ARE},
         outcomes=outcome_counts(fold),
         factors=tuple(factors),
@@ -168,7 +169,8 @@ def winning_note(fold: Fold) -> str | None:
 def exploring(fold: Fold) -> float:
     """Return the share of decisions that explore now."""
     if fold.published is not None:
-        return 0.0 if fold.stopped else fold.settings.explore
+        state = verdict_of(fold)
+        return 0.0 if fold.stopped or min(state.doubt, state.enough) <= fold.evidence.error else fold.settings.explore
     return 0.0 if fold.stopped or not fold.evidence.fits else float(fold.evidence.steering.shares[EXPLORE])
 
 
