@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from rankone.errors import InputError
+from rankone.evidence.list_lottery import LIST_EXPLORE
 from rankone.evidence.steering import AIMS
-from rankone.kernels.policy import check_relearns
+from rankone.kernels.policy import believe, check_relearns
 from rankone.live import settings as declared
 from rankone.live.fold.fold import Fold
 from rankone.live.names import checked_factors
@@ -31,16 +32,19 @@ def checked_settings(wanted: Mapping[str, Any]) -> dict[str, Any]:
     asked = declared.parsed_settings(wanted)
     if wanted.get("policy") is not None:
         sizes = [len(levels) for _, levels in asked.get("factors", ())]
-        asked["policy"] = checked_policy(wanted["policy"], sizes or (2, 2)).label
+        asked["policy"] = checked_policy(wanted["policy"], sizes or (2, 2), asked.get("positions")).label
     if "prior" in asked:
         asked["prior"]["counts"] = read_prior(asked["prior"]["counts"])
     return asked
 
 
-def checked_policy(spec: str | Policy, sizes: Sequence[int] = (2, 2)) -> Policy:
-    """Refuse policies that do not play such combinations, or that their label does not describe whole."""
+def checked_policy(spec: str | Policy, sizes: Sequence[int] = (2, 2), positions: int | None = None) -> Policy:
+    """Refuse policies that do not play such combinations or lists, or that their label does not describe whole."""
     result = as_policy(spec)
-    result.check_kind("pair" if len(sizes) == 2 else "combination", tuple(sizes), "a live experiment")
+    if positions:
+        result.check_kind("list", (sizes[0], positions), "a ranking")
+    else:
+        result.check_kind("pair" if len(sizes) == 2 else "combination", tuple(sizes), "a live experiment")
     if as_policy(result.label) != result:  # the journal keeps it
         do = "give it simple parameters: numbers and texts"
         raise InputError("a policy that its label describes", repr(result), do)
@@ -65,9 +69,14 @@ def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterab
     groups = {group: kind(**asked[group]) for group, kind in GROUPS.items() if group in asked}
     stops = groups.get("stopping", Stopping()).auto
     named_alone = "policy" in asked and not stops  # who wants to stop wants a verdict
-    aim = asked.get("aim", "earn" if named_alone else "both")
-    result = {"seed": secrets.randbits(62), "aim": aim, "explore": AIMS[aim].explore, **asked, **groups}
-    chosen = checked_policy(asked.get("policy", declared.DEFAULT_POLICY), sizes)
+    positions = asked.get("positions")
+    aim = asked.get("aim", "earn" if named_alone and not positions else "both")
+    explores = LIST_EXPLORE[aim] if positions else AIMS[aim].explore
+    result = {"seed": secrets.randbits(62), "aim": aim, "explore": explores, **asked, **groups}
+    chosen = checked_policy(asked.get("policy", declared.default_policy(positions)), sizes, positions)
+    if positions:
+        _check_ranks(chosen, sizes[0], positions)
+        return Settings(**result | {"name": name, "factors": factors, "policy": chosen.label})
     chosen = with_features(chosen.live() if result["explore"] else chosen, result.get("context"))
     if "control" in groups:
         held = declared.levels_in_order(groups["control"].levels, levels)
@@ -76,6 +85,15 @@ def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterab
     if prior is not None:
         result["prior"], result["past"] = weighted(prior.counts, levels, prior.weight)
     return Settings(**result | {"name": name, "factors": factors, "policy": chosen.label})
+
+
+def _check_ranks(chosen: Policy, n_items: int, positions: int) -> None:
+    """Refuse a policy that cannot say how likely its lists are, or not start afresh when items come and go."""
+    state = chosen.start(n_items, positions)
+    if chosen.uses_context or not believe.has(type(state)):
+        do = f"try {declared.default_policy(positions)}, or leave it out"
+        raise InputError("a policy that says how likely its lists are", chosen.label, do)
+    check_relearns(type(state))
 
 
 def _check_plays(chosen: Policy, sizes: Sequence[int], stops: bool, watch: Watch) -> None:
@@ -105,7 +123,7 @@ def check_continues(fold: Fold, asked: Mapping[str, Any]) -> None:
     for path, value in ({name: value for name, value in asked.items() if name not in GROUPS} | grouped).items():
         group, _, name = path.rpartition(".")
         stored = getattr((getattr(settings, group) or GROUPS[group]()) if group else settings, name)
-        if path == "control.levels":
+        if path == "control.levels" and not settings.positions:
             value = declared.levels_in_order(value, settings.levels)
         if value in (stored, now.get(path, stored)):
             continue
@@ -119,8 +137,8 @@ def check_continues(fold: Fold, asked: Mapping[str, Any]) -> None:
 
 
 def _as_live(policy: str, living: Mapping[str, Sequence[str]], settings: Settings) -> Policy:
-    chosen = checked_policy(policy, [len(each) for each in living.values()])
-    return with_features(chosen.live(), settings.context)
+    chosen = checked_policy(policy, [len(each) for each in living.values()], settings.positions)
+    return chosen if settings.positions else with_features(chosen.live(), settings.context)
 
 
 def with_features(policy: Policy, context: Mapping[str, Any] | None) -> Policy:

@@ -20,12 +20,14 @@ from typing import Any, NamedTuple, TypedDict, TypeVar, get_type_hints
 from rankone.errors import InputError, JournalError
 from rankone.live import setting_kinds as kind
 from rankone.live.goals import Goal, goals_of
+from rankone.live.lists import ITEM, MAX_LISTED, MAX_POSITIONS, NO_CLICK, VOID, checked_items
 from rankone.live.names import checked_factors, factors_of_pair
 from rankone.live.setting_kinds import Setting, declare, micros
 from rankone.specs import did_you_mean
 
 Thing = TypeVar("Thing")
 DEFAULT_POLICY = "uts"
+DEFAULT_LIST_POLICY = "cascade-ts"
 MAX_COMBINATIONS = 10_000_000
 MAX_OPEN = 100_000  # decisions that may wait for their outcomes, unless the experiment says otherwise
 IGNORE, WARN, RESTART, TEST_ALL = ("ignore", "warn", "restart", "test-all")  # what an alarm may do
@@ -44,6 +46,12 @@ class Stopping:
         "A combination proven to be at most this much worse than the best also wins: 0.05 is 5%.",
         0.0,
         example=0.05,
+    )
+    decide: str = declare(
+        kind.choice("set", "order"),
+        "What decides a ranking",
+        "Of a ranking: whether a verdict is about which items belong into the list (set), or about their order, too.",
+        "set",
     )
     auto: bool = declare(
         kind.FLAG,
@@ -129,6 +137,13 @@ class Outcomes:
         "Seconds after which no answer counts as not clicked. Left out: you report both, clicked and not clicked.",
         example=600,
     )
+    silence: str = declare(
+        kind.choice(NO_CLICK, VOID),
+        "If nothing is reported of a list",
+        "Of a ranking with a window: what it means that nothing was reported until it ends, no click, or that the page "
+        "was left before it was shown (void).",
+        NO_CLICK,
+    )
     max_open: int = declare(
         kind.whole(1, 10_000_000), "Most open decisions", "How many decisions may wait for their outcomes.", MAX_OPEN
     )
@@ -168,6 +183,13 @@ class Settings:
         "Policy",
         "The rule that chooses what is shown, such as uts (the default) or rank1elim-kl:horizon=100000.",
         example=DEFAULT_POLICY,
+    )
+    positions: int | None = declare(
+        kind.whole(1, MAX_POSITIONS),
+        "Positions of a list",
+        "How many items a list shows: then every decision is a list of the levels of one factor, item. Left out: each "
+        "decision is a combination.",
+        example=5,
     )
     aim: str = declare(
         kind.choice("earn", "both", "decide"),
@@ -257,6 +279,7 @@ class WantedSettings(TypedDict, total=False):
     """Settings as callers write them: keywords of `Client.create`. A group may be a dictionary of some of its own."""
 
     factors: Mapping[str, Sequence[str] | int] | None
+    positions: int | None
     aim: str | None
     goals: Mapping[str, Mapping[str, Any] | None] | None
     explore: float | None
@@ -294,6 +317,8 @@ def parsed_settings(wanted: Mapping[str, Any]) -> dict[str, Any]:
     {'factors': (('headline', ('A', 'B')),), 'stopping': {'margin': 0.05}}
     """
     given = {name: value for name, value in wanted.items() if value is not None}
+    if given.get("items") is not None and given.get("factors") is None:
+        given["factors"] = {ITEM: given.pop("items")}
     factors = factors_of_pair(*(given.pop(name, None) for name in ("rows", "cols", "factors")))
     result: dict[str, Any] = {} if factors is None else {"factors": checked_factors(factors)}
     alone = {setting.name: setting for setting in SETTINGS if not setting.group}
@@ -308,9 +333,36 @@ def parsed_settings(wanted: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError("a window or max_age", "both", "leave out max_age: the window ends what is open")
     if "goals" in result:
         _take_window(result)
-    if "control" in result and "factors" in result:
+    if "positions" in result:
+        _check_ranking(result)
+    elif "control" in result and "factors" in result:
         levels_in_order(result["control"]["levels"], dict(result["factors"]))
     return result
+
+
+def _check_ranking(result: dict[str, Any]) -> None:
+    """Refuse what a ranking cannot have."""
+    for name, what in (("goals", "goals"), ("prior", "past counts"), ("watch", "a watch")):
+        if name in result:
+            raise InputError(f"a ranking without {what}", what, f"leave {name} out")
+    names, positions = dict(result.get("factors", ())), result["positions"]
+    if names and (set(names) != {ITEM} or not positions <= len(names[ITEM]) <= MAX_LISTED):
+        got = f"{len(names[ITEM])} items" if set(names) == {ITEM} else f"the factors {', '.join(names)}"
+        expected = f"from {positions} to {MAX_LISTED:,} items for a list of {positions}"
+        raise InputError(expected, got, "pass items=['a', 'b', 'c'] and fewer positions")
+    if "control" in result:
+        result["control"]["levels"] = list_of_items(result["control"]["levels"], positions, names.get(ITEM))
+
+
+def list_of_items(given: Any, positions: int, names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return a list as the names of its items, from the top; refuse what is none."""
+    items = checked_items(given, "list")
+    unknown = [name for name in items if names is not None and name not in names]
+    if len(items) != positions or len(given) != positions or unknown:
+        got = f"'{unknown[0]}'" if unknown else f"{len(given)} of them"
+        do = did_you_mean(unknown[0], names or (), "name items of the ranking") if unknown else "name each item once"
+        raise InputError(f"a list of {positions} items of the ranking", got, do)
+    return items
 
 
 def _take_window(result: dict[str, Any]) -> None:
@@ -333,6 +385,11 @@ def _checked_group(group: str, value: Any) -> dict[str, Any]:
             raise InputError(f"{group} with {', '.join(own)}", name, _one_of(str(name), own))
     checked = {name: own[name].check(given) for name, given in value.items() if given is not None}
     return {name: given for name, given in checked.items() if given is not False}  # which says no more than nothing
+
+
+def default_policy(positions: int | None) -> str:
+    """Return the policy of an experiment that names none, or of a ranking."""
+    return DEFAULT_LIST_POLICY if positions else DEFAULT_POLICY
 
 
 def _one_of(name: str, known: Iterable[str]) -> str:

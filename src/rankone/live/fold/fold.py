@@ -282,15 +282,20 @@ class Fold(FoldFacts):
         self.settings = Settings.of_note(details)
         self.policy = policy_of(self.settings.policy)
         self.factors = Factors.new(self.settings.levels)
-        self.asked, self.pulls, self.clicks, self.late = (np.zeros(self.factors.sizes, np.int64) for _ in range(4))
+        self.asked, self.pulls, self.clicks, self.late = (np.zeros(self.counted_by, np.int64) for _ in range(4))
         self.earlier = np.zeros((3, *self.asked.shape), np.int64)
         self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
         self.segments = Segments(self.factors.sizes, self.policy.by_features)
         declared = self.settings.context
         self.segments.declared = checked_declaration(declared) if declared else None
         self.goals = GoalOutcomes(self.settings, self.factors.sizes) if self.settings.goals else None
-        self.evidence = ExperimentEvidence(self.settings, self.factors.each, segments=self.segments, goals=self.goals)
+        self.evidence = self.new_evidence()
         self._begin_era("created", [])
+
+    def new_evidence(self) -> Any:
+        """Return evidence of which nothing is known yet."""
+        own = self.segments, self.misfit_known, self.goals
+        return ExperimentEvidence(self.settings, self.factors.each, self.rules, *own)
 
     def _apply_era(self, details: dict[str, Any]) -> None:
         if "exclude" in details and not self.exclusions.known(self.seq):
@@ -299,7 +304,7 @@ class Fold(FoldFacts):
         self.factors = Factors.of_note(details)
         self.policy = policy_of(details["policy"])
         self.stopped, self.resumed = details.get("stopped"), details.get("resumed", self.resumed)
-        sizes = self.factors.sizes
+        sizes = self.counted_by
         counts = self.asked, self.pulls, self.clicks, self.late
         self.asked, self.pulls, self.clicks, self.late = (widened(each, sizes) for each in counts)
         self.prior, self.earlier = (
@@ -315,7 +320,7 @@ class Fold(FoldFacts):
         if forgets:
             self._forget()
         if self.goals is not None:
-            self.goals.begin_era(sizes, forgets)
+            self.goals.begin_era(self.factors.sizes, forgets)
         self.evidence.begin_era(self.factors.each, self.rules, forgets, self.misfit_known)
         if "segments" in details:
             self._declare(as_tuples(details["segments"]))

@@ -1,7 +1,7 @@
 """What a fold holds, and what can be told of it without changing anything."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +72,24 @@ class FoldFacts:
     forbidden: list[list[int]]  # a level of each factor, -1: any; all that fits is never shown
     wanted: dict[int, dict[str, Any]]  # exclusions that are not carried out yet, by their event
     archives: list[dict[str, Any]]  # what each moved to a file, see `rankone.live.operate.archive`
+
+    @property
+    def counted_by(self) -> tuple[int, ...]:
+        """The shape of counts: of a ranking positions and items, else the sizes of the factors."""
+        of_list = (self.settings.positions,) if self.settings.positions else ()
+        return (*of_list, *self.factors.sizes)
+
+    @property
+    def n_clicked(self) -> int:
+        """Outcomes with a click that count, also those before a restart."""
+        return int(self.clicks.sum() + self.earlier[2].sum())
+
+    def more_arrays(self) -> dict[str, Any]:
+        """Return what a snapshot keeps beside counts and evidence, as arrays."""
+        return {}
+
+    def restore_more(self, arrays: Mapping[str, Any]) -> None:
+        """Go on from what `more_arrays` returned."""
 
     @property
     def archived(self) -> int:

@@ -18,7 +18,7 @@ from rankone.live import Database, Experiment
 from rankone.live.commit.warm_up import warm_up, warm_up_all
 from rankone.live.fold.fold import Fold
 from rankone.live.opening import checked_policy, checked_settings
-from rankone.live.settings import DEFAULT_POLICY
+from rankone.live.settings import default_policy
 from rankone.web.dashboard_data import DashboardData
 from rankone.web.server.access.auth import Authenticator
 from rankone.web.server.access.tokens import Token, list_tokens, write_and_forget
@@ -160,7 +160,8 @@ class Service:
             sizes = [len(levels) for _, levels in asked.get("factors", ())]
             self.check_room(sizes)
             if sizes:
-                policy = checked_policy(asked.get("policy", DEFAULT_POLICY), sizes)
+                positions = asked.get("positions")
+                policy = checked_policy(asked.get("policy", default_policy(positions)), sizes, positions)
                 await self.off_loop(warm_up, policy, len(sizes))
             return await self._open(name, settings, by), True
 

@@ -1,0 +1,135 @@
+"""The evidence of a ranking: what clicks on lists say about its items, and whether that is proven.
+
+Each click is weighed with the probabilities that the lottery of its list gave to every item at that position, worked
+out when the click comes. An era begins it anew. Only a STEER event says that a verdict is there and exploration ends:
+what was decided is never worked out again from evidence.
+
+A fault here does not stop lists: evidence is dropped, and nothing is stated.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankone.compiling.tiers import tiered
+from rankone.errors import InputError
+from rankone.evidence.levels import Evidence
+from rankone.evidence.list_lottery import ListLottery, list_shares
+from rankone.evidence.lists import start_list_evidence, weigh_list
+from rankone.live.evidence.weighed_outcomes import fault_text
+from rankone.live.settings import Settings
+from rankone.numerics.arrays import Floats, Ints, Mask
+
+
+class WeighedList(NamedTuple):
+    """A list with clicks, to be weighed; items as the policy counts them."""
+
+    lottery: ListLottery
+    allowed: Mask
+    pinned: Ints
+    shown: Ints
+    branch: int
+    clicked: Sequence[int]
+
+
+class ListEvidence:
+    """What clicks have shown in this era, and how lists explore from here on."""
+
+    parts = ("in_time",)  # what a snapshot keeps
+    steering = None  # lists are drawn from lotteries
+
+    def __init__(self, settings: Settings, n_items: int) -> None:
+        self._settings = settings
+        self.broken: str | None = None  # why clicks cannot be weighed, until all begins anew
+        self.noted: str | None = None  # why the last look at evidence failed
+        self._begin(n_items)
+
+    def _begin(self, n_items: int) -> None:
+        self.n_items = n_items
+        self.in_time: Evidence = start_list_evidence(n_items, self._settings.stopping.margin)
+        self.weighed = 0  # lists of this era
+        self.proven = self.renews = False  # a verdict was noted; the lottery does not know it yet
+
+    def begin_era(self, factors: Sequence[Any], *_: Any) -> None:
+        """Begin anew with these items."""
+        self._begin(len(factors[0].numbers()))
+
+    def shares(self, control: float, lists: int) -> Floats:
+        """Return the shares of the branches of a new lottery."""
+        self.renews = False
+        settings = self._settings
+        return list_shares(settings.aim, settings.explore, control, self.proven, lists, self.n_items)
+
+    def weigh(self, told: WeighedList) -> None:
+        """Learn from a list with clicks."""
+        self.weighed += 1
+        if self.broken:
+            return
+        try:
+            lottery, allowed, pinned, shown, branch, clicked = told
+            cross = np.empty(self.n_items)
+            weigh_all = tiered(weigh_list, weigh_list.__module__)
+            weigh_all(self.in_time, lottery, allowed, pinned, shown, branch, np.array(clicked), cross)
+            if not math.isfinite(self.in_time.now.sum()):
+                raise FloatingPointError("evidence that is no number")
+        except Exception as error:
+            self.broken = fault_text(error)
+            self._begin(self.n_items)
+
+    @property
+    def error(self) -> float:
+        """The error rate of statements."""
+        return self._settings.stopping.error
+
+    @property
+    def exploring(self) -> float:
+        """The share of lists that explore now."""
+        return 0.0 if self.proven else self._settings.explore
+
+    @property
+    def fault(self) -> str | None:
+        """Why nothing can be stated; None: no fault is known."""
+        return self.broken or self.noted
+
+    @property
+    def sound(self) -> bool:
+        """Whether all clicks could be weighed; only then may a snapshot be kept."""
+        return self.broken is None
+
+    def check_sound(self) -> None:
+        """Refuse to keep for good what a program without the fault would weigh again."""
+        if not self.sound:
+            do = "nothing was changed: update rankone, then try again"
+            raise InputError("evidence that can be weighed", f"a fault in the program ({self.broken})", do)
+
+    def follow(self, details: dict[str, Any]) -> None:
+        """Note what a STEER says: that there is a verdict, or a fault, or its end."""
+        self.noted = details.get("fault")
+        if "proven" in details:
+            self.proven, self.renews = details["proven"], True
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """All that is known, to see how large it is."""
+        return tuple(self.in_time)
+
+    @property
+    def facts(self) -> list[int]:
+        """What a snapshot keeps besides arrays."""
+        return [self.weighed, int(self.proven), int(self.renews)]
+
+    def restore(self, known: Sequence[Any], facts: list[int]) -> None:
+        """Go on from what a snapshot holds."""
+        (self.in_time,) = known
+        self.weighed, self.proven, self.renews = facts[0], bool(facts[1]), bool(facts[2])
+
+    def frozen_copy(self) -> ListEvidence:
+        """Return a copy of what a report needs, which stays as it is while the ranking goes on."""
+        frozen = copy.copy(self)
+        frozen.in_time = copy.deepcopy(self.in_time)
+        return frozen
