@@ -180,9 +180,7 @@ class ExperimentMethods(abc.ABC):
                 checked_name(text, what)
         return self._change("void-open", older_than=older_than, source=source, token=token)
 
-    def stop(
-        self, levels: Mapping[str, str] | Sequence[str] | None = None, *, why: str = "by hand"
-    ) -> dict[str, str]:
+    def stop(self, levels: Mapping[str, str] | Sequence[str] | None = None, *, why: str = "by hand") -> dict[str, str]:
         """Stop experimenting: from now on every decision is one combination, what leads unless another is named.
 
         Return its levels by factor. The stop lasts until `resume`, or until one of these levels is retired.

@@ -47,7 +47,7 @@ class Decision:
     @classmethod
     def of_dict(cls, found: dict[str, Any]) -> Self:
         """Return what `to_dict` wrote, here or in a service of another version, which may say more."""
-        lists = {key: found[key] and tuple(found[key]) for key in ("items", "chances") if key in found}
+        lists: dict[str, Any] = {key: found[key] and tuple(found[key]) for key in ("items", "chances") if key in found}
         return cls(*(found[key] for key in ("id", "levels", "number", "filler")), **lists)
 
 
@@ -254,7 +254,7 @@ def _checked_value(request: Any) -> Any:
 
 
 def _checked_click(clicked: Any, seen: int | None) -> bool | tuple[int | str, ...]:
-    if seen is not None or isinstance(clicked, Sequence | set | frozenset) or getattr(clicked, "ndim", 0):
+    if seen is not None or isinstance(clicked, Sequence | set | frozenset) or bool(getattr(clicked, "ndim", None)):
         return checked_clicks(() if clicked is None else clicked)  # of a list
     kind = type(clicked)
     is_numpy_truth = kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_")  # told without importing NumPy

@@ -1,17 +1,15 @@
 """The embedded ranking: ask for a whole list, tell which of its positions were clicked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from rankone.errors import InputError
 from rankone.live.database import Database
 from rankone.live.experiment import Experiment
 from rankone.live.lists import ITEM
-from rankone.live.settings import GROUPS, takes_settings
+from rankone.live.settings import takes_settings
 from rankone.policies import Policy
-from typing import Any
-from collections.abc import Mapping
 
 
 class RankingWishes(TypedDict, total=False):

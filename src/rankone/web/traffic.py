@@ -3,7 +3,7 @@
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,16 @@ import numpy as np
 from rankone.client.client import Client, RemoteExperiment
 from rankone.errors import InputError
 from rankone.kernels.world import respond
+from rankone.live.lists import ITEM
+from rankone.live.messages import Decision
 from rankone.live.visitor_attributes import VisitorContext, checked_context
 from rankone.numerics.seeds import generator
 from rankone.problems import Drifting, Means, Problem, Product, RankOne
 from rankone.problems.drifting import rate_at
+from rankone.problems.lists.base import ListProblem
 from rankone.web.timeline import SIMULATED
 from rankone.wording.combinations import combination_text
+from rankone.wording.lists import listed
 from rankone.wording.numbers import percent
 
 
@@ -27,6 +31,8 @@ def names_of(problem: Problem) -> dict[str, list[str]]:
     >>> names_of(rankone.as_problem("needle:2x1|changes=1"))
     {'row': ['row 1', 'row 2'], 'col': ['col 1']}
     """
+    if isinstance(problem, ListProblem):
+        return {ITEM: list(problem.item_names)}
     world = _at_first(problem)
     if isinstance(world, Product) and not isinstance(world, RankOne):
         return {factor: list(names) for factor, names in world.level_names.items()}
@@ -35,6 +41,9 @@ def names_of(problem: Problem) -> dict[str, list[str]]:
 
 def truth_of(problem: Problem, named: Mapping[str, Sequence[str]]) -> str:
     """Say what an experiment should find, in these names of levels."""
+    if isinstance(problem, ListProblem):
+        (names,) = named.values()
+        return f"the best items are {listed([names[item] for item in problem.best_decision()])}"
     world = _at_first(problem)
     best = world.best_decision() or (0,) * len(world.shape)
     rate = float(world.means.max()) if isinstance(world, Means) else world.best_mean
@@ -74,13 +83,16 @@ def simulate_traffic(
     names = [each["name"] for each in client.experiments()]
     if name not in names:
         declared = None if context is None else dict.fromkeys(checked_context(context).attributes)
-        client.create(name, policy=policy, factors=names_of(problem), context=declared)
+        size: dict[str, Any] = {"positions": problem.n_positions} if isinstance(problem, ListProblem) else {}
+        client.create(name, policy=policy, factors=names_of(problem), context=declared, **size)
     experiment = client.experiment(name)
     if isinstance(problem, Product) and name not in names:
         for rule in problem.to_dict().get("forbidden", ()):
             experiment.forbid(rule)
-    factors = [[level.name for level in factor.levels] for factor in experiment.report().factors]
-    sizes, wanted = (" x ".join(map(str, shape)) for shape in (map(len, factors), problem.shape))
+    report = experiment.report()
+    factors = [[level.name for level in factor.levels] for factor in report.factors]
+    own = [*map(len, factors), *([report.ranking.positions] if report.ranking else [])]
+    sizes, wanted = (" x ".join(map(str, shape)) for shape in (own, problem.shape))
     if sizes != wanted:
         raise InputError(f"a problem of {sizes}, as experiment '{name}' is", wanted, "change --problem")
     audience = _Audience(experiment, problem, factors, rate, visits, batch, seed, context, progress)
@@ -134,14 +146,14 @@ class _Audience:
         try:
             while (count := self._next()) and not self._over.is_set():
                 decisions = self.experiment.ask(count, source=SIMULATED, context=self.context)
-                clicks = [self._clicks(made.levels.values(), rng) for made in decisions]
+                clicks: list[Any] = [self._clicks(made, rng) for made in decisions]
                 outcomes = zip((decision.id for decision in decisions), clicks, strict=True)
                 for answer in self.experiment.tell_many(outcomes, source=SIMULATED):
                     if isinstance(answer, Exception):
                         raise answer
                 with self._mutex:
                     self.visits += count
-                    self.clicks += sum(clicks)
+                    self.clicks += sum(map(bool, clicks))
                     self.progress(self.visits, self.clicks)
         except BaseException as error:
             self.failure = error
@@ -149,9 +161,14 @@ class _Audience:
         finally:
             self.experiment.close()
 
-    def _clicks(self, levels: Iterable[str], rng: np.random.Generator) -> bool:
-        """Return whether a visitor clicks what is shown."""
-        shown = tuple(index[name] for index, name in zip(self._indices, levels, strict=True))
+    def _clicks(self, made: Decision, rng: np.random.Generator) -> bool | list[int]:
+        """Return whether a visitor clicks what is shown; of a list, at which positions."""
+        if made.items is not None:
+            items = np.array([self._indices[0][name] for name in made.items], np.int64)
+            clicked = np.zeros(len(items), np.int64)
+            respond(self._world, items, clicked, rng)
+            return [int(at) + 1 for at in np.flatnonzero(clicked)]
+        shown = tuple(index[name] for index, name in zip(self._indices, made.levels.values(), strict=True))
         if type(self.problem) is Product:  # whose kernels are for compiled code alone
             return bool(rng.random() < self.problem.rate(*shown))
         if isinstance(self.problem, Means):

@@ -12,6 +12,7 @@ from rankone.errors import InputError
 from rankone.kernels.policy import check_relearns, defeats
 from rankone.live.factors import Allowed, Factors, Levels, living_rules, rule_names, whole_rules
 from rankone.live.fold.fold import Fold
+from rankone.live.fold.list_fold import ListFold
 from rankone.live.fold.unknown_policy import UnknownPolicy
 from rankone.live.journal.events import BY_OPERATOR, Draft, Kind, Texts
 from rankone.live.journal.exclusions import Exclusion
@@ -66,7 +67,7 @@ def _stop_after(fold: Fold, factors: Factors) -> dict[str, Any]:
 
 def draft_stop(fold: Fold, draft: Draft, levels: Mapping[str, str], why: str) -> dict[str, str]:
     """Draft a stop on a combination, of factors that are not named on the level that leads; return all names."""
-    if fold.settings.positions:
+    if isinstance(fold, ListFold):
         return _draft_list_stop(fold, draft, levels, why)
     _check_factors(fold, levels)
     state = verdict_of(fold)
@@ -86,12 +87,11 @@ def draft_stop(fold: Fold, draft: Draft, levels: Mapping[str, str], why: str) ->
     return fold.factors.named(shown)
 
 
-def _draft_list_stop(fold: Fold, draft: Draft, levels: Mapping[str, str], why: str) -> dict[str, str]:
+def _draft_list_stop(fold: ListFold, draft: Draft, levels: Mapping[str, str], why: str) -> dict[str, str]:
     """Draft a stop on a list, the present one unless another is named; return its names by position."""
     names, live = fold.factors.each[0].names, fold.factors.each[0].live
-    items = present_list(fold)
+    items, size = present_list(fold), fold.positions
     if levels:
-        size = fold.settings.positions or 0
         wanted = [levels[str(at)] for at in range(1, len(levels) + 1) if str(at) in levels]
         if len(wanted) < len(levels) or len(wanted) > size or len(set(wanted)) < len(wanted):
             expected = f"a list of at most {size} different items, by position from 1"
@@ -233,7 +233,9 @@ def draft_level(fold: Fold, draft: Draft, factor: str, name: str, add: bool) -> 
     number = _changed(factors[factor], factor, name, add)
     if positions and not positions <= sum(factors[factor].live) <= MAX_LISTED:
         got = f"{sum(factors[factor].live)} with '{name}' {'added' if add else 'gone'}"
-        raise InputError(f"from {positions} to {MAX_LISTED:,} items", got, "add others first" if not add else "retire some")
+        raise InputError(
+            f"from {positions} to {MAX_LISTED:,} items", got, "add others first" if not add else "retire some"
+        )
     checked_combinations(factors.sizes)
     _check_all_shown(factors, whole_rules(fold.forbidden, factors), f"'{name}' {'back' if add else 'gone'}")
     why = f"{combination_text({factor: name})} {'added' if add else 'retired'}"

@@ -138,7 +138,7 @@ class Planner:
         kind, known = before
         value_before = None if kind == Kind.VOID else known
         ended = any(kind in CLOSING for kind, _ in decision.so_far)
-        if self._ranking and kind == Kind.HOLD and value is not None and not ended:  # a list may be reported in parts
+        if self._ranking and kind == Kind.HOLD and isinstance(request, Tell) and value is not None and not ended:  # a list may be reported in parts
             value = together(known, value)
             if value != known:
                 texts = _texts(request.source, request.token, decision.shown)
@@ -301,7 +301,9 @@ class Planner:
             kind, texts = Kind.TELL, _texts(request.source, request.token, decision.shown)
             if ended:
                 kind = Kind.LATE
-                if value and not self._ranking:  # to be compared with those that came in time (`rankone.live.verdict.unequal_lateness`)
+                if (
+                    value and not self._ranking
+                ):  # to be compared with those that came in time (`rankone.live.verdict.unequal_lateness`)
                     texts = texts._replace(cross_chances=decision.cross)
             elif self._fold.settings.outcomes.window:
                 kind = Kind.HOLD

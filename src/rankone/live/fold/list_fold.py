@@ -47,7 +47,7 @@ from rankone.live.journal.events import (
 from rankone.live.journal.packing import pack_chances, unpack_shown
 from rankone.live.lists import OTHER, limits_of, told_in
 from rankone.live.visitor_attributes import Declaration, context_of, settled_by
-from rankone.numerics.arrays import Ints, Mask
+from rankone.numerics.arrays import Floats, Ints, Mask
 from rankone.numerics.seeds import generator
 from rankone.policies.advance import LEARN, PREPARE, RECALL, Stretch
 from rankone.policies.engines.lists.layout import UNTIL, looked_at
@@ -67,6 +67,8 @@ class Limits(NamedTuple):
 
 class ListFold(Fold):
     """The state of one ranking."""
+
+    evidence: Any  # a `ListEvidence`
 
     def __init__(self, marks: Events, with_policy: bool = True) -> None:
         super().__init__(marks, with_policy)
@@ -162,19 +164,19 @@ class ListFold(Fold):
         """Draw a list, or draw the one again that the journal has; count it."""
         head, texts = events.heads[index], events.texts[index]
         limits = limits_of(texts)
-        version = -1
+        version, drawn, chances = -1, ((), FILLER), None
         if self.stopped is not None:
             drawn = self._stopped_list(limits), FILLER
         elif self.state is not None:
-            *drawn, chances = self._draw(limits)
+            drawn, chances = self._draw(limits)
             version = self._newest
         if texts.shown is None:
             events.show(index, *drawn)
             texts = events.texts[index]
-            if version >= 0:
+            if chances is not None and (chances >= 0.0).all():
                 texts = texts._replace(chance=float(np.prod(chances)), cross_chances=pack_chances(chances))
                 events.texts[index] = texts
-        elif version >= 0 and (unpack_shown(texts.shown), head[TAG]) != tuple(drawn):
+        elif version >= 0 and (unpack_shown(texts.shown), head[TAG]) != drawn:
             raise Diverged(head[SEQ])
         shown, tag = unpack_shown(texts.shown or b""), events.heads[index][TAG]
         self.decisions += 1
@@ -204,8 +206,8 @@ class ListFold(Fold):
         filled = [next(rest, -1) if item < 0 else item for item in within.named.tolist()]
         return tuple(item for item in filled if item >= 0)
 
-    def _draw(self, limits: str | None) -> tuple[tuple[int, ...], int, Any]:
-        """Draw a list: its items, the branch of the lottery, and how likely each was."""
+    def _draw(self, limits: str | None) -> tuple[tuple[tuple[int, ...], int], Floats]:
+        """Draw a list: its items and the branch of the lottery, and how likely each was (-1: not known)."""
         due = self._newest < 0 or renewal_due(self._made_at, self.learned) or self.evidence.renews
         if due:
             self._renew()
@@ -214,7 +216,7 @@ class ListFold(Fold):
         lottery, own = self.lotteries[self._newest], np.zeros(self.positions, np.int64)
         branch = tiered(draw_list, draw_list.__module__)(lottery, own, allowed, pinned, self.rng, shown, chances)
         items = np.where(named < 0, self.live[0][np.minimum(shown, len(self.live[0]) - 1)], named)
-        return tuple(items.tolist()), int(branch), np.clip(chances, 0.0, 1.0)
+        return (tuple(items.tolist()), int(branch)), np.minimum(chances, 1.0)
 
     def _renew(self) -> None:
         """Make a lottery of what the policy believes by now."""
@@ -290,9 +292,7 @@ class ListFold(Fold):
         if self.state is not None and head[TAG] >= 0:
             self._teach(head, opened, places, clicked, min(looked, size))
 
-    def _teach(
-        self, head: Sequence[int], opened: Open, places: list[int], clicked: list[int], looked: int
-    ) -> None:
+    def _teach(self, head: Sequence[int], opened: Open, places: list[int], clicked: list[int], looked: int) -> None:
         """Let the policy learn a list; weigh it if it was drawn in this era."""
         if head[DECISION] < self.era_first or opened.segment not in self.lotteries:  # its tag means nothing now
             n_items = len(self.live[0])
@@ -305,8 +305,9 @@ class ListFold(Fold):
         self._advance_by(stretch)
         if any(clicked):
             limits = self.limits(opened.context)
+            compared = [int(click and limits.pinned[at] < 0) for at, click in enumerate(clicked)]
             drawn = np.array([self._place(item) for item in unpack_shown(opened.shown)], np.int64)
-            self.evidence.weigh(WeighedList(lottery, limits.allowed, limits.pinned, drawn, head[TAG], clicked))
+            self.evidence.weigh(WeighedList(lottery, limits.allowed, limits.pinned, drawn, head[TAG], compared))
         else:
             self.evidence.weighed += 1
 

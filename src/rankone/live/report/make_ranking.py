@@ -21,7 +21,7 @@ def ranking_facts(fold: ListFold) -> dict[str, Any]:
     for number, (name, live) in enumerate(zip(items.names, items.live, strict=True)):
         asked, told, clicks = (int(counts[:, number].sum()) for counts in (fold.asked, fold.pulls, fold.clicks))
         standing = places.get(number)
-        facts = {"in_race": standing in (IN, OPEN), "against": standing or ""}
+        facts: dict[str, Any] = {"in_race": standing in (IN, OPEN), "against": standing or ""}
         levels.append(LevelReport(name, live, asked, asked / total, told, clicks, **facts))
     present = tuple(items.names[item] for item in verdict.present)
     ranking = RankingReport(
@@ -51,7 +51,7 @@ def ranking_facts(fold: ListFold) -> dict[str, Any]:
 def list_due(fold: ListFold) -> list[tuple[Kind, str]]:
     """Return the rare events that it is time for: that a verdict is there, and a stop on it."""
     evidence, verdict = fold.evidence, list_verdict(fold)
-    due, steer = [], {"proven": verdict.decided}
+    due, steer = list[tuple[Kind, str]](), {"proven": verdict.decided}
     if evidence.noted or (verdict.decided and not evidence.proven):
         due.append((Kind.STEER, json.dumps(steer)))
     if fold.settings.stopping.auto and verdict.decided and fold.stopped is None:

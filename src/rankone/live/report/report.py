@@ -131,7 +131,9 @@ class Report(Shown):
     segments: SegmentsReport | None = None  # what is known of segments; None: nobody said anything of a visitor
     goals: tuple[GoalReport, ...] = ()  # other than a click that steers, the one that steers first
     alarms: tuple[Alarm, ...] = ()  # that rang, the oldest first; the last restart began what is reported
-    ranking: RankingReport | None = None  # where a ranking stands: its items are the levels of one factor; None: it is none
+    ranking: RankingReport | None = (
+        None  # where a ranking stands: its items are the levels of one factor; None: it is none
+    )
 
     @property
     def best(self) -> dict[str, str]:

@@ -99,7 +99,8 @@ def _type_of(kind: Kind) -> Any:
         "choice": Literal[kind.choices],
         "flag": bool,
         "policy": Text,
-        "combination": Annotated[list[Text], Field(min_length=1, max_length=max(MAX_FACTORS, MAX_POSITIONS))] | ByFactor,
+        "combination": Annotated[list[Text], Field(min_length=1, max_length=max(MAX_FACTORS, MAX_POSITIONS))]
+        | ByFactor,
         "attributes": Declared,
         "goals": Goals,
     }[kind.word]
