@@ -83,6 +83,7 @@ NEEDS = {
     "page_combinations_js": None,
     "page_goals_js": None,
     "page_segments_js": None,
+    "page_ranking_js": None,
     "page_alarms_js": None,
     "page_plan_js": None,
     "page_manage_js": None,

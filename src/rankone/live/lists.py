@@ -17,6 +17,7 @@ MAX_LISTED = 1_000  # items of a ranking, or named by a request
 ITEM = "item"  # the one factor of a ranking
 CLICKED = (1 << MAX_POSITIONS) - 1  # the bits of clicks
 OTHER = 2**16 - 1  # stands for what was pinned and is no item
+IN, OUT, OPEN = "in", "out", "open"  # an item surely belongs to the best, surely does not, or neither is proven
 NO_CLICK, VOID = "no click", "void"  # what silence may mean
 
 

@@ -77,7 +77,10 @@ class Outcome(NamedTuple):
     @classmethod
     def of_dict(cls, found: dict[str, Any]) -> Self:
         """Return what `to_dict` wrote, here or in a service of another version, which may say more."""
-        return cls(**{key: found[key] for key in cls._fields if key in found})
+        known = {key: found[key] for key in cls._fields if key in found}
+        if known.get("positions") is not None:
+            known["positions"] = tuple(known["positions"])
+        return cls(**known)
 
 
 class Change(NamedTuple):

@@ -32,7 +32,9 @@ def checked_settings(wanted: Mapping[str, Any]) -> dict[str, Any]:
     asked = declared.parsed_settings(wanted)
     if wanted.get("policy") is not None:
         sizes = [len(levels) for _, levels in asked.get("factors", ())]
-        asked["policy"] = checked_policy(wanted["policy"], sizes or (2, 2), asked.get("positions")).label
+        of_lists = not sizes and as_policy(wanted["policy"]).decision_kind == "list"  # of a ranking that is there
+        positions = asked.get("positions", 1 if of_lists else None)
+        asked["policy"] = checked_policy(wanted["policy"], sizes or (2, 2), positions).label
     if "prior" in asked:
         asked["prior"]["counts"] = read_prior(asked["prior"]["counts"])
     return asked

@@ -20,7 +20,7 @@ from rankone.compiling.tiers import tiered
 from rankone.errors import InputError
 from rankone.evidence.levels import Evidence
 from rankone.evidence.list_lottery import ListLottery, list_shares
-from rankone.evidence.lists import start_list_evidence, weigh_list
+from rankone.evidence.lists import MOST_ITEMS, compare_lists, start_comparison, start_list_evidence, weigh_list
 from rankone.live.evidence.weighed_outcomes import fault_text
 from rankone.live.settings import Settings
 from rankone.numerics.arrays import Floats, Ints, Mask
@@ -40,7 +40,7 @@ class WeighedList(NamedTuple):
 class ListEvidence:
     """What clicks have shown in this era, and how lists explore from here on."""
 
-    parts = ("in_time",)  # what a snapshot keeps
+    parts = ("in_time", "versus")  # what a snapshot keeps
     steering = None  # lists are drawn from lotteries
 
     def __init__(self, settings: Settings, n_items: int) -> None:
@@ -51,7 +51,10 @@ class ListEvidence:
 
     def _begin(self, n_items: int) -> None:
         self.n_items = n_items
-        self.in_time: Evidence = start_list_evidence(n_items, self._settings.stopping.margin)
+        self.fits = n_items <= MOST_ITEMS
+        positions, margin = self._settings.positions or 1, self._settings.stopping.margin
+        self.in_time: Evidence = start_list_evidence(n_items if self.fits else 0, positions, margin)  # of each two items
+        self.versus: Evidence = start_comparison()  # of the policy's own lists with the control
         self.weighed = 0  # lists of this era
         self.proven = self.renews = False  # a verdict was noted; the lottery does not know it yet
 
@@ -68,13 +71,15 @@ class ListEvidence:
     def weigh(self, told: WeighedList) -> None:
         """Learn from a list with clicks."""
         self.weighed += 1
-        if self.broken:
+        if self.broken or not self.fits:
             return
         try:
             lottery, allowed, pinned, shown, branch, clicked = told
             cross = np.empty(self.n_items)
             weigh_all = tiered(weigh_list, weigh_list.__module__)
             weigh_all(self.in_time, lottery, allowed, pinned, shown, branch, np.array(clicked), cross)
+            if self._settings.control is not None:
+                compare_lists(self.versus, lottery.shares, branch, any(clicked))
             if not math.isfinite(self.in_time.now.sum()):
                 raise FloatingPointError("evidence that is no number")
         except Exception as error:
@@ -116,7 +121,7 @@ class ListEvidence:
     @property
     def arrays(self) -> tuple[Any, ...]:
         """All that is known, to see how large it is."""
-        return tuple(self.in_time)
+        return (*self.in_time, *self.versus)
 
     @property
     def facts(self) -> list[int]:
@@ -125,11 +130,11 @@ class ListEvidence:
 
     def restore(self, known: Sequence[Any], facts: list[int]) -> None:
         """Go on from what a snapshot holds."""
-        (self.in_time,) = known
+        self.in_time, self.versus = known
         self.weighed, self.proven, self.renews = facts[0], bool(facts[1]), bool(facts[2])
 
     def frozen_copy(self) -> ListEvidence:
         """Return a copy of what a report needs, which stays as it is while the ranking goes on."""
         frozen = copy.copy(self)
-        frozen.in_time = copy.deepcopy(self.in_time)
+        frozen.in_time, frozen.versus = copy.deepcopy((self.in_time, self.versus))
         return frozen

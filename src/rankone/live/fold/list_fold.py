@@ -231,6 +231,14 @@ class ListFold(Fold):
         shares = self.evidence.shares(share, self.decisions)
         self.lotteries[self._newest] = start_lottery(belief, control, shares, self.positions)
 
+    def policys_order(self) -> Ints:
+        """Return the living items, as the policy counts them, in the order in which it prefers them now."""
+        newest = self.lotteries.get(self._newest)
+        if newest is not None:
+            return newest.present
+        looks, clicks = self.taught[:, :, self.live[0]].sum(axis=1)
+        return np.argsort(-(clicks + 1.0) / (looks + 2.0), kind="stable")
+
     def limits(self, limits: str | None) -> Limits:
         """Return what a request allows among the items that live now."""
         found = self._known_limits.get(limits)
@@ -303,7 +311,7 @@ class ListFold(Fold):
         lottery, stretch = self.lotteries[opened.segment], self._room_for(len(places))
         stretch.shown[0], stretch.outcomes[0], stretch.tags[0] = places, clicked, lottery.tag[0]
         self._advance_by(stretch)
-        if any(clicked):
+        if any(clicked) or len(clicked) == 1:  # where there is one position, silence says something too
             limits = self.limits(opened.context)
             compared = [int(click and limits.pinned[at] < 0) for at, click in enumerate(clicked)]
             drawn = np.array([self._place(item) for item in unpack_shown(opened.shown)], np.int64)

@@ -5,7 +5,8 @@ from typing import Any
 
 from rankone.live.fold.list_fold import ListFold
 from rankone.live.journal.events import Kind
-from rankone.live.report.ranking_report import IN, OPEN, RankingReport
+from rankone.live.lists import IN, OPEN
+from rankone.live.report.ranking_report import RankingReport
 from rankone.live.report.report import FactorReport, LevelReport
 from rankone.live.verdict.list_verdict import list_verdict
 from rankone.wording.numbers import percent
@@ -42,7 +43,7 @@ def ranking_facts(fold: ListFold) -> dict[str, Any]:
         "leads": fold.n_clicked >= FEW_CLICKS,
         "confidence": 1.0 - min(1.0, verdict.doubt),
         "decided": verdict.decided,
-        "good_enough": verdict.good_enough and not verdict.proven,
+        "good_enough": verdict.good_enough and not verdict.set_proven,
         "basis": "any",
         "ranking": ranking,
     }
@@ -56,7 +57,7 @@ def list_due(fold: ListFold) -> list[tuple[Kind, str]]:
         due.append((Kind.STEER, json.dumps(steer)))
     if fold.settings.stopping.auto and verdict.decided and fold.stopped is None:
         margin = percent(fold.settings.stopping.margin, 2)
-        why = "the best items are known" if verdict.proven else f"good enough, within {margin} of the best"
+        why = "the best items are known" if verdict.set_proven else f"good enough, within {margin} of the best"
         note = {"levels": verdict.present, "why": f"{why}, {percent(1.0 - evidence.error)} sure"}
         due.append((Kind.STOP, json.dumps(note)))
     return due

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from rankone.live.lists import IN, OPEN, OUT
 from rankone.specs import amount
 from rankone.wording.lists import cut_text, listed, quoted
 from rankone.wording.numbers import percent
@@ -13,7 +14,6 @@ from rankone.wording.numbers import percent
 if TYPE_CHECKING:
     from rankone.live.report.report import Report
 
-IN, OUT, OPEN = "in", "out", "open"
 STANDING = {IN: "surely in", OUT: "surely out", OPEN: "open"}
 _NAMED = 9  # words that a headline has for a list
 
