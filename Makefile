@@ -61,6 +61,12 @@ package: .venv/.dev  ## build sdist and wheel, with compiled code in it, and try
 	    && echo "Python $$version: every dependency can be had" || exit 1; \
 	done
 
+javascript:  ## build the package for npm: dist/rankone-VERSION.tgz
+	rm -rf build/js
+	deploy/javascript.sh build/js
+	mkdir -p dist
+	npm pack --silent --pack-destination dist ./build/js
+
 .venv/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
@@ -75,4 +81,4 @@ package: .venv/.dev  ## build sdist and wheel, with compiled code in it, and try
 	$(BIN)/python -m pip install --quiet $(PINNED) --editable '.[serve]' --group docs
 	touch $@
 
-.PHONY: help demo test latest constraints check kills bench package fuzz docs
+.PHONY: help demo test latest constraints check kills bench package javascript fuzz docs

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks engine`` runs one and writes nothing; `alarms` (10 minutes), `coverage` (2), `evaluation` (15),
 `factors` (5), `factors_resume` (20), `features` (10), `goals` (5), `headline` (1), `misfit` (1), `model_choice` (10), `nature` (10),
-`plans` (10), `segments` (5), `soak` (20), `split` (1), `verdicts` (20) and `winners` (5) run only when they are named; `evaluation` and
+`plans` (10), `segments` (5), `soak` (20), `split` (1), `verdicts` (20), `what_if_visitors` (15) and `winners` (5) run only when they are named; `evaluation` and
 `verdicts` write what docs/measured.md shows.
 
 A benchmark is a file ``bench_NAME.py`` with a function ``report() -> str``. The other files help them, but for
@@ -41,6 +41,7 @@ WHEN_NAMED = {
     "soak",
     "split",
     "verdicts",
+    "what_if_visitors",
     "winners",
 }
 

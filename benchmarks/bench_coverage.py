@@ -42,21 +42,20 @@ def ranked(items: int, positions: int, lists: int, seed: int) -> np.ndarray:
     return n
 
 
-def kinds() -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray, str]]:
-    """Yield name, attraction, examination, impressions and scale."""
+def kinds() -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield name, attraction, examination and impressions."""
     curve = 1.0 / np.arange(1, 7) ** 0.7
     even = np.linspace(0.05, 0.9, 24)
-    yield "items at three positions each", even, curve, moved(24, 6, 150), "exam1"
-    yield "the same, scale balanced", even, curve, moved(24, 6, 150), "balanced"
-    yield "every position examined alike", even[:16] * 0.5, np.ones(6), moved(16, 6, 150), "exam1"
-    yield "100 lists, best item .97", np.linspace(0.97, 0.1, 8), curve[:4], ranked(8, 4, 100, 1), "exam1"
-    yield "500 lists, best item .97", np.linspace(0.97, 0.05, 12), curve, ranked(12, 6, 500, 2), "exam1"
-    yield "rates of 1 to 4%", np.linspace(0.01, 0.04, 16), curve, moved(16, 6, 2_000), "exam1"
-    yield "a steep curve", even, 1.0 / np.arange(1, 7) ** 2.0, moved(24, 6, 400), "exam1"
-    yield "the best position is the fourth", even, np.array([0.5, 0.6, 0.8, 1.0, 0.7, 0.4]), moved(24, 6, 150), "exam1"
+    yield "items at three positions each", even, curve, moved(24, 6, 150)
+    yield "every position examined alike", even[:16] * 0.5, np.ones(6), moved(16, 6, 150)
+    yield "100 lists, best item .97", np.linspace(0.97, 0.1, 8), curve[:4], ranked(8, 4, 100, 1)
+    yield "500 lists, best item .97", np.linspace(0.97, 0.05, 12), curve, ranked(12, 6, 500, 2)
+    yield "rates of 1 to 4%", np.linspace(0.01, 0.04, 16), curve, moved(16, 6, 2_000)
+    yield "a steep curve", even, 1.0 / np.arange(1, 7) ** 2.0, moved(24, 6, 400)
+    yield "the best position is the fourth", even, np.array([0.5, 0.6, 0.8, 1.0, 0.7, 0.4]), moved(24, 6, 150)
     apart = moved(24, 6, 500, 1) + moved(24, 6, 20, 2)
-    yield "items that hardly move", even * 0.6, curve, apart, "exam1"
-    yield "ten positions, 60 items", np.linspace(0.02, 0.6, 60), 1.0 / np.arange(1, 11), moved(60, 10, 100), "exam1"
+    yield "items that hardly move", even * 0.6, curve, apart
+    yield "ten positions, 60 items", np.linspace(0.02, 0.6, 60), 1.0 / np.arange(1, 11), moved(60, 10, 100)
 
 
 @functools.cache
@@ -66,17 +65,17 @@ def measured(logs: int = LOGS) -> list[tuple[str, float, float, float, float]]:
 
 
 def _measured(
-    name: str, a: np.ndarray, g: np.ndarray, n: np.ndarray, scale: str, logs: int
+    name: str, a: np.ndarray, g: np.ndarray, n: np.ndarray, logs: int
 ) -> tuple[str, float, float, float, float]:
-    model = clicks.PBM(scale=scale, min_impressions=0).fit(_drawn(name, a, g, n, logs))
-    factor = g.max() if scale == "exam1" else np.sqrt(g.max() / a.max())
+    model = clicks.PBM(min_impressions=0).fit(_drawn(name, a, g, n, logs))
+    factor = g.max()
     begin = time.process_time()
     attraction, examination = model.intervals(LEVEL)
     seconds = time.process_time() - begin
     truth_a = {f"i{number:03}": value for number, value in enumerate(a * factor)}
     inside_a = _inside(attraction, lambda row: truth_a[row["item"]])
     best = int(g.argmax()) + 1
-    asked = examination if scale == "balanced" else examination.filter(pl.col("position") != best)
+    asked = examination.filter(pl.col("position") != best)
     inside_g = _inside(asked, lambda row: g[row["position"] - 1] / factor)
     rates = [model.rates(query).select("item", "position", "low", "high") for query in model.cells_.queries[:PAIRS_OF]]
     inside_r = _inside(pl.concat(rates), lambda row: a[int(row["item"][1:])] * g[row["position"] - 1])

@@ -24,7 +24,7 @@ from loky import get_reusable_executor
 
 import rankone
 from benchmarks import forecasts, late_clicks
-from rankone.problems.theory.bounds import characteristic_time
+from rankone.problems.theory.time_to_be_sure import characteristic_time
 from rankone.simulation.plans.rehearsal import MOVEMENTS, Rehearsal, simulate_experiment
 
 PAGE = Path(__file__).parent / "measured" / "verdicts.md"

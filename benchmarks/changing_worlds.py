@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import rankone
+from benchmarks.restarting_uts import RestartingUTS
 from rankone.kernels.feedback import Scratch
 from rankone.kernels.play import play_through
 from rankone.numerics.seeds import generator
@@ -30,7 +31,7 @@ CHANGING = {
     "days of 2,000, ±60%": "random:8x8:low=0.3,seed={0}|daily=0.6,day=2000",
 }
 BOTH = {"3 changes and days of 10,000": "random:8x8:low=0.3,seed={0}|changes=3,seed={0},daily=0.6"}
-STRUCTURED = ("restarting-uts", "glr-uts", "uts", "discounted-uts", "sliding-uts")
+STRUCTURED = (RestartingUTS.name, "glr-uts", "uts", "discounted-uts", "sliding-uts")
 FLAT = ("glr-kl-ucb", "cusum-ucb", "m-ucb", "d-ts", "sw-ts")
 MISFIT = {
     "`random:8x8:low=0.3,high=0.8,seed=1`": ("random:8x8:low=0.3,high=0.8,seed=1", 50_000),
@@ -84,7 +85,7 @@ def bars(runs: int) -> None:
     """Print the regret of glr-uts as a multiple of another's, on problems that nothing was tuned on."""
     luck = np.random.default_rng(0)
     for world, spec in {**CHANGING, **BOTH}.items():
-        other = "restarting-uts" if "changes=" in spec else "discounted-uts" if "drift=" in spec else "uts"
+        other = RestartingUTS.name if "changes=" in spec else "discounted-uts" if "drift=" in spec else "uts"
         lost, anew = np.empty((2, runs)), 0
         for run in range(runs):
             lost[0, run], state = one_run(spec.format(5_000 + run), "glr-uts", DECISIONS, run)

@@ -5,7 +5,7 @@ from rankone.kernels.decision import same_kind
 
 #: References and yardsticks for worlds that change, each beside another on the same engine: what every policy must do is
 #: asked of them, too (`own_policies("all")`), but not every test of loops, pages and live experiments.
-BESIDE_ANOTHER = ("cusum-ucb", "d-ts", "m-ucb", "restarting-uts", "sliding-uts", "sw-ts")
+BESIDE_ANOTHER = ("cusum-ucb", "d-ts", "m-ucb", "sliding-uts", "sw-ts")
 
 
 def own_policies(plays: str = "pair") -> list[str]:

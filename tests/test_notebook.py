@@ -90,7 +90,6 @@ MAKERS: list[Callable[[], Any]] = [
     lambda: rankone.hardness(rankone.RankOne([0.5, 0.2], [0.5], row_names=[HOSTILE, "B"]), 100),
     lambda: rankone.plan(2, 2, 0.2, 1.0, aim="decide"),
     lambda: rankone.identify("needle:2x2:p=0.2,gap=0.6", aims="decide", runs=2),
-    lambda: rankone.explain("cascade-ts", "cascade:4x2"),
     lambda: rankone.explain("uniform", rankone.RankOne([0.5], [0.2], row_names=[HOSTILE]), horizon=10),
     lambda: Reproduction({}, [Claim(HOSTILE, "as printed", "1", True)], {}),
     lambda: rankone.sweep("needle:{k}x2", "uniform", 50, {"k": [2, 3]}, runs=2, workers=1),

@@ -47,7 +47,7 @@ def test_fit_writes_problems_picture_and_quarantine(place):
 
 
 def test_fit_shows_what_another_scale_tells(place):
-    assert "gamma" in run("fit", place / "log.tsv.gz", "--model", "pbm:scale=balanced")
+    assert "gamma" in run("fit", place / "log.tsv.gz", "--model", "pbm:scale=as-is")
 
 
 def test_fit_names_the_best_pair(place):
@@ -171,7 +171,7 @@ def test_ctrl_c_is_a_sentence(command, place, monkeypatch):
     assert "rankone: stopped; no result was written" in done.stderr
 
 
-@pytest.mark.parametrize("model", ["dcm", "pbm:shrink=true"])
+@pytest.mark.parametrize("model", ["dcm", "pbm:min_impressions=1"])
 def test_any_model_is_drawn_and_saved(place, model):
     text = run("fit", place / "log.tsv.gz", "--model", model, "--chart", place / "x.svg", "--save", place / "x.json")
     assert "x.json" in text.replace("\n", "")

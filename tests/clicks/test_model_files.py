@@ -135,28 +135,3 @@ def test_predictions_know_positions_by_name_and_nothing_of_others():
     fitted = clicks.PBM(min_impressions=0).fit(clicks.count(frame, item="item", position="place", clicked="clicked"))
     rows = pl.DataFrame({"list": [1, 1, 2], "query": "all", "item": ["a", "b", "a"], "position": ["top", "side", "x"]})
     assert fitted.predict(rows)["click_probability"].round(3).to_list() == [0.5, 0.5, None]
-
-
-@pytest.mark.parametrize(("ups", "downs", "often"), [(2, 6, 8), (20, 40, 30), (1, 1, 5), (3, 7, 4_000)])
-def test_shrunken_attractions_are_closer_to_the_truth_and_say_how_close(ups, downs, often):
-    """Less squared error where items are rare, no more where they are not; 95% intervals within 4 standard errors."""
-    examined, held, gain = 1.0 / np.arange(1, 6) ** 0.8, [], []
-    for run in range(12):
-        rng = generator(run, "shrink", ups)
-        truth = rng.beta(ups, downs, 150)
-        shown = rng.poisson(rng.gamma(0.5, 2 * often, (150, 5)))
-        item, place = np.nonzero(shown)
-        table = {"query": "q", "item": [f"{number:03}" for number in item], "position": place + 1}
-        clicked = rng.binomial(shown, np.outer(truth, examined))[item, place]
-        counts = clicks.Counts(pl.DataFrame(table | {"impressions": shown[item, place], "clicks": clicked}))
-        model = clicks.PBM(min_impressions=0, shrink=True).fit(counts)
-        found = model.shrunken()
-        true = truth[found["item"].cast(pl.Int64).to_numpy()]
-        assert found["shrunken"].to_numpy() == pytest.approx(model.item_attraction_)
-        held.append(((found["low"] <= true) & (found["high"] >= true)).mean())
-        gain.append(((found["attraction"] - true) ** 2).mean() - ((found["shrunken"] - true) ** 2).mean())
-    plain = clicks.PBM(min_impressions=0).fit(counts)
-    assert found["attraction"].to_numpy() == pytest.approx(plain.item_attraction_)
-    assert model.best().equals(plain.best())  # what the data support is no matter of expectation
-    assert abs(np.mean(held) - 0.95) < 4.0 * np.sqrt(0.95 * 0.05 / (12 * 150)) + 0.005  # the curve is an estimate
-    assert np.mean(gain) > (3.0 * np.std(gain) / np.sqrt(12) if often < 1_000 else -1e-6)

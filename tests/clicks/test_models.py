@@ -196,10 +196,10 @@ def test_comparison_ranks_all_models(counts, held_out):
 
 
 def test_comparison_takes_parameters_and_shows_progress(counts, held_out):
-    specs, calls = ["pbm:scale=balanced", "pbm", "pbm:prior=0x0"], []
+    specs, calls = ["pbm:scale=as-is", "pbm", "pbm:prior=0x0"], []
     table = clicks.compare_models(counts, held_out, models=specs, progress=lambda *call: calls.append(call))
     scores = dict(zip(table["model"], table["log_likelihood"], strict=True))
-    assert scores["pbm"] == pytest.approx(scores["pbm:scale=balanced"], abs=1e-9)  # a scale changes no probability
+    assert scores["pbm"] == pytest.approx(scores["pbm:scale=as-is"], abs=1e-9)  # a scale changes no probability
     assert scores["pbm"] != scores["pbm:prior=0x0"]
     assert calls == [(1, 3), (2, 3), (3, 3)]
 
@@ -215,7 +215,7 @@ def test_em_refuses_rules_to_stop_that_are_none(spec, counts):
 @pytest.mark.parametrize("name", ["ctr-global", "ctr-rank", "ctr-document"])
 def test_click_through_rates_have_no_scale_to_choose(name):
     with pytest.raises(InputError, match="min_impressions, prior as parameters"):
-        clicks.as_model(f"{name}:scale=balanced")
+        clicks.as_model(f"{name}:scale=as-is")
 
 
 @pytest.mark.parametrize(("name", "parameters"), [("ctr-global", 1), ("ctr-rank", 5), ("ctr-document", 8)])
@@ -233,7 +233,7 @@ def test_click_through_rates_have_the_intervals_of_shares(name, parameters):
         model.best()
 
 
-@pytest.mark.parametrize("scale", ["exam1", "balanced"])
+@pytest.mark.parametrize("scale", ["exam1", "as-is"])
 def test_the_best_pair_is_within_one_component(scale):
     """Item b is only ever at position 1, item a at 2: a at 1 is no pair that anything is known of."""
     table = pl.DataFrame({"query": "q", "item": ["b", "a"], "position": [1, 2], "impressions": 1000})
@@ -244,8 +244,8 @@ def test_the_best_pair_is_within_one_component(scale):
 
 
 def test_models_by_name_and_parameters():
-    model = clicks.as_model("pbm:scale=balanced,prior=1x2,min_impressions=0")
-    assert (model.scale, model.prior, model.min_impressions) == ("balanced", (1.0, 2.0), 0)
+    model = clicks.as_model("pbm:scale=as-is,prior=1x2,min_impressions=0")
+    assert (model.scale, model.prior, model.min_impressions) == ("as-is", (1.0, 2.0), 0)
     assert clicks.as_model(model) is model
     with pytest.raises(InputError, match="one of the click models"):
         clicks.as_model("bbm")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -327,6 +328,60 @@ def test_a_guardrail_holds_the_winner_back() -> None:
     stopped = guarded(goal | {"must_clear": True}, {"low": 0.2, "high": 0.6}, auto=True, rounds=30)[-1]
     assert stopped.stopped is None
     assert stopped.goals[0].guardrail == "violated"
+
+
+def test_a_guardrail_that_changes_is_an_event_of_the_journal(tmp_path: Path) -> None:
+    """Violated once, cleared once: each is one event, whoever reads the journal, and a restart writes none."""
+    for rates, status in (({"low": 0.2, "high": 0.6}, "violated"), ({"low": 0.5, "high": 0.2}, "cleared")):
+        watch, rng = Clock(), np.random.default_rng(1)
+        settings = {"goals": {"click": {}, "other": {"better": "less", "worse_by": 0.2, "window": 1}}, "aim": "decide"}
+        db = tmp_path / f"{status}.db"
+        with at(watch)("shop", factors={"price": ["low", "high"]}, db=db, seed=1, **settings) as experiment:
+            for _ in range(30):
+                requests: list[Any] = []
+                for decision in experiment.ask(100):
+                    if rng.random() < rates[decision["price"]]:
+                        requests.append(Tell(decision.id, goal="other", value=1.0))
+                    requests.append(
+                        Tell(decision.id, bool(rng.random() < (0.6 if decision["price"] == "high" else 0.3)))
+                    )
+                experiment.do(requests)
+                watch.now += 2 * SECOND
+            before = experiment.changes()
+            assert [change.kind for change in before] == ["created", f"guardrail {status}"]
+            assert before[1].what == f"guardrail 'other' {status}; leading: price 'high'"
+            report = experiment.report()
+            assert (report.goals[0].guardrail, report.goals[0].since) == (status, before[1].at)
+            kept = snapshot.contents(fold_of(experiment))
+        with at(watch)("shop", factors={"price": ["low", "high"]}, db=db, seed=1, **settings) as again:
+            assert again.changes() == before
+            assert again.report().goals == report.goals
+            assert bytes(snapshot.contents(fold_of(again))["facts"]) == bytes(kept["facts"])
+            guards = fold_of(again).guards["other"]
+            assert (guards["seq"], guards["times"], guards["status"]) == (before[1].seq, 1, status)
+        assert all(finding.ok for finding in examine(db))
+
+
+def test_a_violation_that_is_over_is_an_event(tmp_path: Path) -> None:
+    """The level that was sent back too often is retired: what leads now is the baseline itself."""
+    watch, rng = Clock(), np.random.default_rng(1)
+    settings = {"goals": {"click": {}, "other": {"better": "less", "worse_by": 0.2, "window": 1}}, "aim": "decide"}
+    with at(watch)("shop", factors={"price": ["low", "high", "mid"]}, db=None, seed=1, **settings) as experiment:
+        for turn in range(60):
+            requests: list[Any] = []
+            for decision in experiment.ask(100):
+                if rng.random() < (0.6 if decision["price"] == "high" else 0.2):
+                    requests.append(Tell(decision.id, goal="other", value=1.0))
+                requests.append(Tell(decision.id, bool(rng.random() < (0.6 if decision["price"] == "high" else 0.3))))
+            experiment.do(requests)
+            watch.now += 2 * SECOND
+            if turn == 30:
+                experiment.retire_level("price", "high")
+        kinds = [change.kind for change in experiment.changes() if change.kind.startswith("guardrail")]
+        assert experiment.report().goals[0].guardrail == kinds[-1].removeprefix("guardrail ")
+    assert "guardrail violated" in kinds[:-1]
+    assert kinds[-1] in ("guardrail open", "guardrail cleared")
+    assert all(one != other for one, other in itertools.pairwise(kinds))  # each says something new
 
 
 def test_a_guardrail_that_must_be_cleared_is_waited_for() -> None:

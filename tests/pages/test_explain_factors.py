@@ -1,7 +1,6 @@
 """A policy on more than two factors, explained: what is told is what happened."""
 
 import numpy as np
-import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -31,13 +30,11 @@ def test_a_run_is_told(tmp_path):
     assert f"cost about {round(last.regret)} clicks" in last.text
     leaders = [frame for frame in told.frames if frame.kind == "leader"]
     assert leaders[-1].leader == (0, 0, 0)
-    shares = told.traffic.group_by("step", "factor").agg(pl.col("share").sum())["share"].to_list()
-    assert shares == pytest.approx([1.0] * len(shares))
     page = told.html()
     assert "'\\u003cb>Buy\\u003c/b>'" in page
     assert "<b>Buy</b>" not in page
     assert "rankone.Product(**" in page, "what makes it again"
-    assert {path.name for path in told.save(tmp_path)} == {"explain.html", "explain.png", "explain.svg"}
+    assert {path.name for path in told.save(tmp_path)} == {"explain.html"}
 
 
 def test_eliminations_are_told():
@@ -58,7 +55,6 @@ def test_says_when_it_shows_only_some():
     assert "Of A (100), B (100), C (100), D (100) only the 12 levels are here that were shown most." in page
     assert all(len(factor["levels"]) == 12 for factor in told._data()["factors"])
     assert np.prod(told.problem.shape) == 10**8
-    assert "94 others, at best" in str(told.chart().altair.to_dict())
 
 
 def test_the_command(tmp_path):

@@ -11,7 +11,7 @@ import rankone
 import rankone.testing
 from rankone.compiling.compiled import compiled
 from rankone.errors import ConformanceError, InputError
-from rankone.kernels.policy import adopt, chance, decide, has_chances, learn, relearn
+from rankone.kernels.policy import chance, decide, has_chances, learn, relearn
 from rankone.numerics.seeds import generator
 from rankone.policies import base
 from rankone.policies.advance import Stretch, advance
@@ -108,7 +108,7 @@ def test_as_often_as_the_kernel_decides_so(label, case):
     assert (np.abs(shown - count * table) <= 6.0 * np.sqrt(count * table * (1.0 - table)) + 12.0).all()
 
 
-@pytest.mark.parametrize("name", ["ucb1", "kl-ucb", "ucb1-elim:horizon=500"])
+@pytest.mark.parametrize("name", ["ucb1", "kl-ucb"])
 def test_an_order_drawn_ahead_is_known_as_far_as_it_was_shown(name):
     """The first time round each of the pairs left is as probable; then the turn is known."""
     agent, left = rankone.as_policy(name).agent(*SHAPE), 12
@@ -119,45 +119,6 @@ def test_an_order_drawn_ahead_is_known_as_far_as_it_was_shown(name):
         assert np.count_nonzero(table) == (left if step < 12 else 1)
         agent.tell(decision, clicked=False)
         left -= 1
-
-
-@pytest.mark.parametrize("name", ["rank1elim:horizon=500", "rank1elim-kl:horizon=500"])
-def test_a_sweep_draws_its_partner_and_nothing_else(name):
-    agent = rankone.as_policy(name).agent(*SHAPE)
-    for step in range(21):
-        decision = agent.ask()
-        expected = np.zeros(SHAPE)
-        if step % 7 == 0:
-            expected[0, :] = 1 / 4
-        elif step % 7 == 3:
-            expected[:, 0] = 1 / 3
-        else:
-            expected[decision.shown] = 1.0
-        np.testing.assert_array_equal(chance_table(agent), expected)
-        agent.tell(decision, clicked=False)
-
-
-def test_who_defeats_a_level_is_drawn_in_its_place():
-    """Row 2 beats the others: a sweep of columns draws it for all of them."""
-    agent = rankone.as_policy("rank1elim:horizon=500").agent(3, 2)
-    adopt(agent.state, np.array([2, 1, 2, 3, 4]))
-    while True:
-        decision = agent.ask()
-        table = chance_table(agent)
-        if np.count_nonzero(table[:, 0]) > 1:
-            break
-        agent.tell(decision, clicked=False)
-    np.testing.assert_allclose(table[:, 0], [0, 1 / 3, 2 / 3])
-
-
-def test_waiting_for_outcomes_the_leading_pairs_are_equally_probable():
-    agent = rankone.as_policy("rank1elim:horizon=3").agent(*SHAPE)
-    for _ in range(200):
-        decision = agent.ask()
-        if decision.filler:
-            break
-    assert decision.filler
-    np.testing.assert_allclose(chance_table(agent), 1 / 12)
 
 
 @pytest.mark.parametrize("label", ["uts:coin=true", "top-two:coin=true"])

@@ -21,8 +21,6 @@ SPECS = [
     "random:2x3|wear=50",
     "product:2x3x2|changes=2,span=500",
     "exception:4x4|changes=1,span=100",
-    "yahoo-abrupt:6x2",
-    "yahoo-slow:5x1:span=1000",
 ]
 
 

@@ -6,6 +6,7 @@ from tests.live.conftest import db, postgres, postgres_db, sqlite_db  # noqa: F4
 
 from .browser import browser, open_page  # noqa: F401 - fixtures
 from .helpers import HOMEPAGE, Api, ServerProcess, running
+from .node import packages  # noqa: F401 - fixtures
 
 
 @pytest.fixture(scope="module")

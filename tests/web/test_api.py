@@ -1,6 +1,7 @@
 """Every operation over real HTTP: what it does, and how it refuses."""
 
 import json
+import re
 import threading
 
 import pytest
@@ -396,6 +397,8 @@ def test_health_and_description(api):
     document = api("GET", "/openapi.json").json()
     described = {(method.upper(), path) for path, found in document["paths"].items() for method in found}
     assert described == {(operation.method, operation.path) for operation in OPERATIONS}
+    named = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document)))
+    assert named == set(document["components"]["schemas"])
 
 
 def test_files_of_the_page_are_cached_by_their_tag(api):

@@ -121,6 +121,20 @@ def test_a_plan_is_that_of_the_library(client):
     assert set(signatures[0]) - {"self"} == set(signatures[1]) - {"rows", "cols", "seed", "progress"}
 
 
+def test_a_plan_of_a_goal_is_that_of_the_library(client):
+    for wishes in (
+        {"factors": {"price": 2}, "rate": 0.1, "lift": 0.5, "average": 50.0, "cap": 200.0, "visitors_a_day": 1000},
+        {"factors": {"price": ["low", "high"]}, "rate": 0.2, "worse_by": 0.3, "goals": 3},
+    ):
+        found = client.plan_goal(**wishes)
+        assert found == json.loads(json.dumps(rankone.plan_goal(**wishes).to_dict()))
+        assert found["median"] > 0
+    for wrong, said in (({"worse_by": 1.0}, "worse_by: "), ({}, "lift in [0.01, 1e+09]"), ({"goals": 99}, "goals: ")):
+        with pytest.raises(InputError) as refused:
+            client.plan_goal({"price": 2}, 0.2, **wrong)
+        assert refused.value.expected.startswith(said)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -50,6 +50,8 @@ HEADS = """\
 # TYPE rankone_goal_late_total counter
 # HELP rankone_guardrail_violated 1 if what leads is proven to be worse than allowed
 # TYPE rankone_guardrail_violated gauge
+# HELP rankone_guardrail_changes_total times that a guardrail was violated, cleared or open again
+# TYPE rankone_guardrail_changes_total counter
 # HELP rankone_held_decisions outcomes that wait for a window's end
 # TYPE rankone_held_decisions gauge
 # HELP rankone_damaged 1 if the experiment cannot be read

@@ -1,11 +1,7 @@
 """OpenFeature asks the service: its SDKs for Python, for Node and for browsers, as the package registries have them."""
 
 import json
-import os
-import shutil
-import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
@@ -15,11 +11,9 @@ from rankone.web.server.access.tokens import create_token
 
 from .browser import needs_chromium
 from .helpers import Api, running
+from .node import bundle, needs_node, run
 
-JS = Path(__file__).parent / "js"
 FACTORS = {"headline": ["A", "B"], "image": ["1", "2"]}
-REQUIRED = os.environ.get("RANKONE_REQUIRE_NODE") == "1"
-needs_node = pytest.mark.skipif(not shutil.which("npm") and not REQUIRED, reason="Node is not installed")
 
 
 @pytest.fixture
@@ -29,16 +23,6 @@ def service(tmp_path):
             "homepage", factors=FACTORS, seed=3, outcomes={"window": 600}, context={"device": ["phone"]}
         )
         yield url, client, experiment
-
-
-@pytest.fixture(scope="session")
-def packages(tmp_path_factory):
-    """A folder with the JavaScript that tests use, installed."""
-    folder = tmp_path_factory.mktemp("js")
-    shutil.copytree(JS, folder, dirs_exist_ok=True)
-    quiet = ["--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts"]
-    subprocess.run(["npm", "install", *quiet], cwd=folder, check=True, capture_output=True)
-    return folder
 
 
 def evaluate(url, flag="", context=None, token=None, **more):
@@ -141,10 +125,8 @@ def test_a_token_for_one_experiment_sees_one(service, tmp_path):
 
 @needs_node
 def test_the_sdk_for_node(service, packages):
-    done = subprocess.run(
-        ["node", "node_flags.js", service[0]], cwd=packages, check=True, capture_output=True, text=True, timeout=600
-    )
-    seen = json.loads(done.stdout.splitlines()[-1])
+    done = run("node", "node_flags.js", service[0], cwd=packages)
+    seen = json.loads(done.splitlines()[-1])
     assert seen["first"]["value"] == seen["again"]["value"]
     assert seen["first"]["flagMetadata"]["decision"] == seen["again"]["flagMetadata"]["decision"]
     assert seen["level"]["value"] == seen["first"]["value"]["headline"]
@@ -155,11 +137,9 @@ def test_the_sdk_for_node(service, packages):
 @needs_node
 @needs_chromium
 def test_the_sdk_for_browsers(service, packages, open_page):
-    bundle = ["node_modules/.bin/esbuild", "browser_flags.js", "--bundle", "--format=iife", "--outfile=bundle.js"]
-    subprocess.run(bundle, cwd=packages, check=True, capture_output=True, timeout=600)
     url, _, experiment = service
     page = open_page(url)
-    page.evaluate((packages / "bundle.js").read_text())
+    page.evaluate(bundle(packages, "browser_flags.js"))
     seen = page.evaluate("flags(location.origin)")
     assert seen["combination"]["reason"] == "SPLIT"
     assert seen["level"]["value"] == seen["combination"]["value"]["headline"]

@@ -174,6 +174,20 @@ def test_it_plans(alive, open_page):
     answer = page.locator("#plan-answer")
     expect(answer).to_contain_text(" for a winner")
     assert answer.locator("tbody tr").count() == 4
+    for kind, fields, said in (
+        ("a winner on revenue", {"Visitors who order, %": "20", "Average order": "40"}, "for a winner on revenue"),
+        ("a guardrail to be cleared", {"Worse by at most, %": "30"}, "to clear a guardrail of 30%"),
+    ):
+        page.get_by_label("How long until").select_option(kind)
+        for name, value in ({"Levels of each factor": "2", "Visitors a day": "100"} | fields).items():
+            page.get_by_label(name).fill(value)
+        page.get_by_role("button", name="Plan", exact=True).click()
+        expect(answer).to_contain_text(said, timeout=120_000)
+        assert answer.locator("tbody tr").count() == 1
+        expect(answer.locator("tbody")).to_contain_text("days")
+    page.get_by_label("How long until").select_option("a winner on clicks")
+    page.get_by_label("Click rate, %").fill("20")
+    page.get_by_label("Lift of the best, %").fill("50")
     page.get_by_label("Levels of each factor").fill("2, 2, 2")
     page.get_by_role("button", name="Plan", exact=True).click()
     expect(answer).to_contain_text("2 x 2 x 2 = 8 combinations", timeout=120_000)

@@ -154,6 +154,14 @@ def test_it_asks_shows_and_tells_and_a_visitor_sees_the_same_again(visit, servic
     assert len(found) > 1
 
 
+def test_nothing_is_kept_before_the_visitor_agrees(visit, service):
+    page = visit(service[0], page=PATIENT.replace("async", 'data-consent="wait" async'))
+    until(lambda: service[1].report().decisions == 1)
+    assert page.evaluate("localStorage.length") == 0
+    page.evaluate("rankone.consent()")
+    assert page.evaluate("Object.keys(localStorage)") == ["rankone"]
+
+
 def test_a_token_in_the_page_is_enough(visit, service, tmp_path):
     url, _ = service
     with Database(tmp_path / "rankone.db") as database:

@@ -13,7 +13,7 @@ def plan_chart(spans: Sequence[Mapping[str, Any]], bound: float, visitors_a_day:
     """Draw visitors until the verdict, half of the experiments to nine of ten, and the clicks lost until then.
 
     `spans` have way, median, late and lost of each way to run it; None: not known, no mark is drawn. The dashed line is
-    the `bound`, visitors before which no rule that compares neighbours is sure.
+    the `bound`, visitors that any method needs at least, on average.
 
     >>> span = {"way": "both", "median": 900.0, "late": 1500.0, "lost": 40.0}
     >>> chart = plan_chart([span], bound=300.0, visitors_a_day=100.0, title="2 x 2 pairs")
@@ -37,7 +37,7 @@ def plan_chart(spans: Sequence[Mapping[str, Any]], bound: float, visitors_a_day:
         note = drawn(said, x=alt.value(420), y=y, text="said:N")
         layers.append(note.mark_text(align="right", dx=-8, fontSize=12, color="#444"))
     height = 34 * len(ways)
-    explained = "from half of the experiments (black) to nine of ten; dashed: limit of rules that compare neighbours"
+    explained = "from half of the experiments (black) to nine of ten; dashed: the least any method needs"
     left = alt.layer(*layers).properties(width=420, height=height, title=small_title(explained))
     cost = alt.X("lost:Q", title="clicks lost until the verdict", axis=short_axis(tickCount=4))
     beside = alt.Y("way:N", sort=ways, title=None, axis=None, scale=alt.Scale(domain=ways))

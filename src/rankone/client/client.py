@@ -112,6 +112,15 @@ class Client:
         wanted |= _given(visitors_a_day=visitors_a_day, aim=aim, margin=margin, error=error)
         return self.transport.send("POST", "/v1/plan", wanted, timeout=_PLANNING)
 
+    def plan_goal(self, factors: Mapping[str, int | Sequence[str]], rate: float, **wanted: Any) -> dict[str, Any]:
+        """Return what `rankone.plan_goal` says of revenue or a guardrail, worked out by the service, as plain values.
+
+        `wanted` are further keywords of `rankone.plan_goal`, such as lift=0.2, average=50.0 or worse_by=0.1.
+        """
+        sizes = {name: levels if isinstance(levels, int) else len(levels) for name, levels in factors.items()}
+        body = {"factors": sizes, "rate": rate, **_given(**wanted)}
+        return self.transport.send("POST", "/v1/plan/goal", body, timeout=_PLANNING)
+
     def track(
         self, visitor: str, goal: str, value: float | None = None, *, key: str | None = None, source: str | None = None
     ) -> dict[str, Outcome]:

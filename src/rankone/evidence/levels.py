@@ -89,7 +89,7 @@ class Evidence(NamedTuple):
 
     ratios: Floats  # (g,) above 1, rising
     logs: Floats  # (levels, levels, g) log M of each ratio, of clicks
-    silent: Floats  # (levels, levels, g) the same of visitors who did not click
+    silent: Floats  # (levels, levels, g) the same of visitors who did not click; g is 0 where nobody asks
     recent: Floats  # (levels + 1, 2) clicks of each level and how many there would be at the site's rate; last, of all:
     # clicks and outcomes. All of them fade away
     now: Floats  # (levels, levels) log of the average of M over the ratios
@@ -99,20 +99,24 @@ class Evidence(NamedTuple):
     margin_ratio: Ints  # (1,) the place of that factor among the ratios; -1: nobody asks
 
 
-def start_evidence(sizes: tuple[int, ...], ratios: tuple[float, ...] = RATIOS, margin_ratio: float = 1.0) -> Evidence:
+def start_evidence(
+    sizes: tuple[int, ...], ratios: tuple[float, ...] = RATIOS, margin_ratio: float = 1.0, silence: bool = True
+) -> Evidence:
     """Return evidence before the first click.
 
     Args:
         sizes: the number of levels of each factor.
         ratios: above 1.
         margin_ratio: the factor, from 1, that a level may lose and still be good enough; 1: nobody asks.
+        silence: whether visitors who do not click are weighed, too.
     """
     grid = sorted({*ratios, margin_ratio} - {1.0})
     levels = sum(sizes)
     starts = starts_of(sizes)
     now, proof, enough = np.zeros((3, levels, levels))
     index = grid.index(margin_ratio) if margin_ratio != 1.0 else -1
-    logs, silent = np.zeros((2, levels, levels, len(grid)))
+    logs = np.zeros((levels, levels, len(grid)))
+    silent = np.zeros((levels, levels, len(grid) if silence else 0))
     recent = np.zeros((levels + 1, 2))
     return Evidence(np.array(grid), logs, silent, recent, now, proof, enough, starts, np.array([index], np.int64))
 
@@ -120,7 +124,8 @@ def start_evidence(sizes: tuple[int, ...], ratios: tuple[float, ...] = RATIOS, m
 def resized(evidence: Evidence, sizes: tuple[int, ...]) -> Evidence:
     """Return the same evidence with room for new levels, the last ones of their factor, and for new factors."""
     margin_ratio = 1.0 if evidence.margin_ratio[0] < 0 else float(evidence.ratios[evidence.margin_ratio[0]])
-    result = start_evidence(sizes, tuple(evidence.ratios.tolist()), margin_ratio)
+    silence = evidence.silent.shape[2] > 0
+    result = start_evidence(sizes, tuple(evidence.ratios.tolist()), margin_ratio, silence)
     old = np.concatenate(
         [
             np.arange(evidence.starts[factor + 1] - evidence.starts[factor]) + result.starts[factor]
@@ -143,7 +148,8 @@ def with_late(evidence: Evidence, late: Evidence) -> Evidence:
         return evidence
     clicks, outcomes = evidence.recent[-1]
     times = 1.0 / max(1.0 - clicks / (outcomes + 1.0), LEAST_NONCLICKS) if evidence.silent.any() else 1.0
-    before, more = evidence.logs + evidence.silent, times * late.logs
+    before, more = evidence.logs, times * late.logs
+    before = before + evidence.silent if evidence.silent.shape[2] else before
     now, proof, enough = _mean(before + more), evidence.proof.copy(), evidence.enough.copy()
     proof += np.minimum(now - _mean(before), 0.0)
     margin_ratio = int(evidence.margin_ratio[0])
@@ -160,14 +166,17 @@ def _mean(logs: Floats) -> Floats:
 
 @noalloc
 def log_average(logs: Any, more: Any, among: int) -> float:
-    """Return the logarithm of the average of ``exp(logs + more)``; ones are averaged in until there are `among`."""
-    most = 0.0 if among > len(logs) else -math.inf
+    """Return the logarithm of the average of ``exp(logs + more)``; ones are averaged in until there are `among`.
+
+    `more` may be empty: then there is nothing more.
+    """
+    most, both = 0.0 if among > len(logs) else -math.inf, len(more) > 0
     for index in range(len(logs)):
-        if logs[index] + more[index] > most:
-            most = logs[index] + more[index]
+        each = logs[index] + more[index] if both else logs[index]
+        most = each if each > most else most
     total = (among - len(logs)) * math.exp(-most)
     for index in range(len(logs)):
-        total += math.exp(logs[index] + more[index] - most)
+        total += math.exp((logs[index] + more[index] if both else logs[index]) - most)
     return most + math.log(total / among)
 
 

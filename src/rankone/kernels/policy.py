@@ -151,6 +151,31 @@ def has_chances(state_class: type) -> bool:
     return chances.has(state_class) or _default_of_chances(state_class) is not _no_chances
 
 
+class Belief(NamedTuple):
+    """What a policy on lists draws from: blocks in order, and in each block the items with the largest draws first.
+
+    An item draws from the posterior of its attraction (`rankone.numerics.betas.product_posterior`). No data in a block:
+    it is shuffled. A block of one item: it stands where it stands.
+    """
+
+    blocks: Ints  # (L,) the number of the item's block
+    clicks: Floats  # (L,)
+    misses: Floats  # (L, R) displays without a click at each rate
+    rates: Floats  # (R,) with which the attraction was multiplied; a Beta is the case of one rate, 1
+    positions: Ints  # (K,) the position of the first item of this order, of the second, ...
+    tag: int = 0  # of lists drawn from it, which `learn` gets back
+
+
+@optional
+def believe(state: Any, rng: Any) -> Belief | None:
+    """Return what the next lists are drawn from, with known probabilities; None: the policy cannot say.
+
+    From Python only. A policy with this kernel learns from any list, also a shorter one, and skips a position of which
+    `shown` is -1: it was not seen, or its item is not the policy's to choose.
+    """
+    return None
+
+
 @optional
 def defeats(state: Any, n_levels: int) -> Ints:
     """Return for each level the level that eliminated it; a level still in the race points at itself."""

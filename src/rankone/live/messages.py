@@ -84,7 +84,7 @@ class Outcome(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Something that an operator did, or the experiment itself."""
+    """Something that an operator did, or the experiment."""
 
     seq: int  # the event
     at: float  # seconds since 1970
@@ -92,6 +92,7 @@ class Change(NamedTuple):
     by: (
         str | None
     )  # the id of the token with which it was requested; None: on the machine of the database, or by itself
+    kind: str = ""  # created, changed, stopped, archived, excluding, alarm, or guardrail violated, cleared or open
 
 
 @dataclasses.dataclass

@@ -1,37 +1,30 @@
-"""A picture of a policy at work: one run as a page to step through, and as a strip of its most telling moments."""
+"""A picture of a policy at work: one run as a page to step through."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from rankone.charts.chart import Chart
-from rankone.charts.factors import factor_chart
 from rankone.charts.page import filled, whole_page
-from rankone.charts.strip import strip_chart
 from rankone.notebook import Shown
-from rankone.numerics.arrays import Floats, Mask, starts_of
+from rankone.numerics.arrays import starts_of
 from rankone.pages.narration import Combination, factor_words, idea, sizes
 from rankone.pages.recipes import command_text, is_named_problem
-from rankone.pages.recording import MOST_LEVELS, Estimate, Frame, Recorder
+from rankone.pages.recording import MOST_LEVELS, Frame, Recorder
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, Product, RankOne
 from rankone.problems.registry import as_problem, as_rank_one
-from rankone.simulation.shown_counts import level_ratios
 from rankone.specs import amount, as_seed, as_whole_number
 from rankone.writing import write_file
 
 MOST_STEPS = 1_000_000
 _HERE = Path(__file__).parent
-_STRIP = 5  # moments in the strip
 _AS_THEY_ARE = ("step", "kind", "text", "stage", "clicked", "sweeps", "regret")  # of a frame, for the page
 _MOST_SHOWN, _MOST_STRIPS = 12, 8  # levels of a large factor, and combinations over time, that the page shows
 
@@ -47,34 +40,6 @@ def example() -> RankOne:
     )
 
 
-@dataclass
-class Strip:
-    """Moments side by side: shares of what was shown, by rows and columns, and what is known of these."""
-
-    rows: Sequence[str]
-    cols: Sequence[str]
-    cells: list[dict[str, Any]] = field(default_factory=list)
-    levels: list[dict[str, Any]] = field(default_factory=list)
-    last: int = 0
-
-    def add(self, step: int, shares: Floats, left: Mask, *sides: Sequence[dict[str, Any]]) -> None:
-        """Add a moment: shares since the last, who is left, and mean, low, high and left of all rows and columns."""
-        when = f"decisions {self.last + 1:,} to {step:,}" if step > self.last else f"decision {step:,}"
-        at = {"moment": self.cells[-1]["moment"] + 1 if self.cells else 0, "when": when}
-        for row, name in enumerate(self.rows):
-            for col, other in enumerate(self.cols):
-                share = {"share": float(shares[row, col]), "left": bool(left[row, col])}
-                self.cells.append({**at, "row": name, "col": other, **share})
-        for side, names, values in zip(("row", "col"), (self.rows, self.cols), sides, strict=True):
-            for name, value in zip(names, values, strict=True):
-                self.levels.append({**at, "side": side, "name": name, **value})
-        self.last = step
-
-    def chart(self, title: str, note: str) -> Chart:
-        """Draw the strip."""
-        return strip_chart(pl.DataFrame(self.cells), pl.DataFrame(self.levels, infer_schema_length=None), title, note)
-
-
 def _made_again(policy: Policy, problem: Problem, horizon: int, seed: int, text: str | None, made: bool = False) -> str:
     """Return the command that makes an explanation again; the Python, if the problem is `made` and has no name."""
     if made:
@@ -86,7 +51,7 @@ def _made_again(policy: Policy, problem: Problem, horizon: int, seed: int, text:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Explanation(Shown):
-    """One run of a policy on any number of factors, to be looked at: `save` writes the page and the picture."""
+    """One run of a policy on any number of factors, to be looked at: `save` writes the page."""
 
     policy: Policy
     problem: Any
@@ -98,11 +63,10 @@ class Explanation(Shown):
     sweeps: bool
     interval: str
     scored_by: str
-    traffic: pl.DataFrame
 
     def _sentence(self) -> str:
         played = f"{amount(self.horizon, 'decision')} of {self.policy} on {self.problem.name}, seed {self.seed}"
-        return f"{played}; save(directory) writes the page to step through, chart() draws the picture."
+        return f"{played}; save(directory) writes the page to step through."
 
     @property
     def _story(self) -> list[Frame]:
@@ -182,41 +146,11 @@ class Explanation(Shown):
         names = self.problem.level_names.values()
         return None if combination is None else [own[level] for own, level in zip(names, combination, strict=True)]
 
-    def chart(self) -> Chart:
-        """Return the picture: of pairs the most telling moments side by side, else who was shown when, by factor."""
-        title = f"{self.policy.label} on {self.problem.name}, seed {self.seed}"
-        if self.frames[0].pairs is None:
-            return factor_chart(level_ratios(self.problem), self.traffic, title)
-        strip, before = Strip(*self.problem.level_names.values()), self.frames[0].pairs.shown
-        for frame in self.moments():
-            if frame.pairs is not None:
-                fresh, before = frame.pairs.shown - before, frame.pairs.shown
-                sides = [[_bounds(each) for each in own] for own in frame.levels]
-                strip.add(frame.step, fresh / max(1, fresh.sum()), frame.pairs.left, *sides)
-        below = self.interval or "click rate"
-        note = f"Above: who was shown, as a share of these decisions. Below: {below} after them."
-        if self.frames[0].stage is not None:
-            note += " Dashed: the best lower bound; who ends left of it is out (×, dotted)."
-        return strip.chart(title, note)
-
     def save(self, directory: str | Path) -> list[Path]:
-        """Write ``explain.html`` (the page), ``explain.png`` and ``explain.svg`` (the picture); return their paths."""
+        """Write the page, ``explain.html``, into a directory; return its path."""
         page = Path(directory) / "explain.html"
         write_file(page, self.html())
-        return [page, *(self.chart().save(page.with_suffix(suffix)) for suffix in (".png", ".svg"))]
-
-    def moments(self) -> list[Frame]:
-        """Return the frames of the strip: the ends of stages at which somebody left, or moments on a log scale."""
-        left = [frame for frame in self.frames if frame.kind in ("eliminates", "settled")]
-        telling = [
-            frame
-            for index, frame in enumerate(left)
-            if index == 0 or _left(frame) < _left(left[index - 1]) or frame.kind == "settled"
-        ][-_STRIP:]
-        if len(telling) < 2:
-            steps = np.geomspace(10, self.horizon, _STRIP)
-            telling = [min(self.frames, key=lambda frame: abs(frame.step - step)) for step in steps]
-        return list({frame.step: frame for frame in [*telling, self.frames[-1]]}.values())[-_STRIP:]
+        return [page]
 
 
 def explain(
@@ -250,14 +184,5 @@ def explain(
     player.check_kind(world.decision_kind, world.shape, "an explanation")
     recorder = Recorder(player.with_horizon(horizon).for_problem(*world.best_decision()), world, horizon, seed)
     frames, again = recorder.play(), _made_again(player, world, horizon, seed, text, made)
-    known = {name: getattr(recorder, name) for name in ("about_levels", "sweeps", "interval", "scored_by", "traffic")}
+    known = {name: getattr(recorder, name) for name in ("about_levels", "sweeps", "interval", "scored_by")}
     return Explanation(policy=player, problem=world, horizon=horizon, seed=seed, frames=frames, again=again, **known)
-
-
-def _left(frame: Frame) -> int:
-    return sum(level.left for own in frame.levels for level in own)
-
-
-def _bounds(level: Estimate) -> dict[str, Any]:
-    mean = level.clicks / level.pulls if level.pulls else None
-    return {"mean": mean, "low": level.low, "high": level.high, "left": level.left}

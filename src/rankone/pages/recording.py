@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from rankone.compiling.compiled import compiled
 from rankone.kernels.policy import Race, View, race, view
@@ -29,7 +28,6 @@ from rankone.problems import Problem, Product
 MOST_LEVELS = 16  # of each of two factors whose pairs are shown one by one
 _STRETCHES = 60  # frames of a run besides its first decisions and its events
 _LEADER_CHANGES = 20  # told at the most
-_DRAWN = 40  # stretches of equal length, for the picture of who was shown when
 
 
 class Estimate(NamedTuple):
@@ -108,7 +106,6 @@ class Recorder:
         self._fresh: Counter[Combination] = Counter()
         self._last: tuple[AgentDecision, bool] | None = None
         self._regret, self._step = 0.0, 0
-        self._drawn = [(0, self._shown.copy())]
         self.about_levels = self._seen(self.agent.state).about == "levels"
         self.sweeps = self.about_levels and race(self.agent.state) is not None
 
@@ -120,7 +117,6 @@ class Recorder:
         dense = min(self.horizon, 2 * len(self._shown) if self.sweeps else 12)
         stretches = _STRETCHES // 2 if self.sweeps else _STRETCHES  # sweeps are much alike
         wanted = {*range(1, dense + 1), *np.geomspace(dense, self.horizon, stretches).round().astype(int).tolist()}
-        drawn = {*np.linspace(0, self.horizon, min(self.horizon, _DRAWN) + 1).round().astype(int).tolist()}
         changes = 0
         while self._step < self.horizon:
             before = type(agent.state)(*(array.copy() for array in agent.state)) if eliminates else None
@@ -132,8 +128,6 @@ class Recorder:
                 break
             leader = self.frames[-1].leader
             self._see(decision)
-            if self._step in drawn:
-                self._drawn.append((self._step, self._shown.copy()))
             new = self._leads()
             if self._step > dense and new is not None and new != leader and changes < _LEADER_CHANGES:
                 changes += 1
@@ -145,17 +139,6 @@ class Recorder:
             undecided = standing and narration.undecided(self.problem, standing, self._left(standing))
             self._end(undecided or narration.preferred(self.problem, self._total))
         return self.frames
-
-    @property
-    def traffic(self) -> pl.DataFrame:
-        """Return the share of decisions of each level, stretch by stretch."""
-        names = [(factor, level) for factor, own in self.problem.level_names.items() for level in own]
-        rows = [
-            (self.agent.policy.label, *name, step, share)
-            for (before, was), (step, now) in pairwise(self._drawn)
-            for name, share in zip(names, ((now - was) / (step - before)).tolist(), strict=True)
-        ]
-        return pl.DataFrame(rows, ["policy", "factor", "level", "step", "share"], orient="row")
 
     def _see(self, decision: AgentDecision) -> None:
         """Let the world answer, and count."""
@@ -239,10 +222,7 @@ class Recorder:
             text = f"{self.frames.pop().text} {text}"
         self._keep("settled", text)
         rest = self.horizon - self._step
-        if self._step > self._drawn[-1][0]:
-            self._drawn.append((self._step, self._shown.copy()))
         self._count(decision.shown, rest, int(self._rng.binomial(rest, self.problem.rate(*decision.shown))))
-        self._drawn.append((self._step, self._shown.copy()))
         self._end(f"Finding {narration.named(self.problem, decision.shown)}")
 
     def _end(self, result: str) -> None:

@@ -15,14 +15,12 @@ from rankone.charts.chart import Chart
 from rankone.charts.regret import spread_chart
 from rankone.errors import InputError
 from rankone.pages import recipes
-from rankone.problems import Product, RankOne
 from rankone.simulation.arena import Arena
 from rankone.simulation.store import finished_runs, read_about
 from rankone.simulation.study import TITLES, Study
 from rankone.simulation.sweep import Sweep
 from rankone.specs import amount
 
-_MOST_SECONDS, _MOST_PROBLEMS = 60.0, 6  # of runs that are played again; with factors to draw
 _MOST_POINTS = 20_000  # a curve is drawn on two kinds of axes only where that does not make the file large
 
 
@@ -70,7 +68,6 @@ def study_part(directory: Path) -> Part:
         "Runs of several versions of the policies are mixed in this directory.": len(sources) > 1,
     }
     finals = study.table.filter(pl.col("step") == study.horizon)
-    factors, remarks = _factor_charts(study)
     titles = {problem.name: problem.title for problem in study.problems}
     settings = {"horizon": study.horizon, "runs of each policy on each problem": about["runs"], "seed": about["seed"]}
     settings |= {"feedback": study.feedback.label, "checkpoints": len(study.checkpoints)}
@@ -83,32 +80,12 @@ def study_part(directory: Path) -> Part:
         charts={
             "Regret against time: mean over runs, band of two standard errors": _specs(curves),
             "Every run: its final regret, and the median": _specs({"": spread_chart(finals, titles=titles)}),
-            **factors,
         },
         tables={"Final regret": _summary_for_people(summary), "Problems": _problems(study)},
         code=code,
         files=files | recipes.problem_files(study.problems),
         warning=" ".join(warning for warning, holds in warnings.items() if holds),
-        remarks=remarks,
     )
-
-
-def _factor_charts(study: Study) -> tuple[dict[str, Any], list[str]]:
-    """Draw the factors of each problem that has some, a chart for each policy, as far as that takes no long time."""
-    every = study.problems if study.seed is not None else []
-    problems = [problem for problem in every if isinstance(problem, Product) and not isinstance(problem, RankOne)]
-    seconds, more = sum(run.seconds for run in study.runs if run.run == 0), len(problems) - _MOST_PROBLEMS
-    if problems and seconds > _MOST_SECONDS:
-        do = 'study.chart("factors") does it'
-        return {}, [f"Factors are not drawn: a run of each policy would be played again, {seconds:,.0f} s; {do}."]
-    charts = {}
-    try:
-        for problem in problems[:_MOST_PROBLEMS]:
-            drawn = {policy: study.only([policy]).chart("factors", problem=problem.name) for policy in study.policies}
-            charts[f"Levels, and who was shown when, in one run: {problem.title}"] = _specs(drawn)
-    except InputError as error:  # a policy of the user's own that is not here
-        return {}, [f"Factors are not drawn: {error}."]
-    return charts, [f"Factors of {amount(more, 'more problem')} are not drawn."] if more > 0 else []
 
 
 def sweep_part(directory: Path) -> Part:

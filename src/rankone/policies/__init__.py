@@ -30,7 +30,6 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.factors.changing.glr_kl_ucb import GLRKLUCB as GLRKLUCB
     from rankone.policies.factors.changing.glr_uts import GLRUTS as GLRUTS
     from rankone.policies.factors.changing.m_ucb import MUCB as MUCB
-    from rankone.policies.factors.changing.restarting_uts import RestartingUTS as RestartingUTS
     from rankone.policies.factors.changing.sliding_uts import SlidingUTS as SlidingUTS
     from rankone.policies.factors.changing.sw_ts import SWTS as SWTS
     from rankone.policies.factors.elimination.rank1elim import Rank1Elim as Rank1Elim

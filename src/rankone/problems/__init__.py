@@ -11,12 +11,12 @@ from rankone.problems.rank_one import RankOne
 from rankone.problems.registry import Family, as_problem, family, known_families
 from rankone.problems.theory.bounds import (
     UpperBound,
-    characteristic_time,
     lower_bound,
     lower_bound_constant,
     upper_bound,
 )
 from rankone.problems.theory.hardness import Hardness, hardness
+from rankone.problems.theory.time_to_be_sure import characteristic_time
 
 __all__ = [
     "Drift",

@@ -71,7 +71,7 @@ _LEFT_OUT = {"best", "best-list", "comb-cascade", "segmented-uts", "swap-neighbo
 # These need to know classes or vectors of items beforehand, pts 20 times the time of the others.
 _LEFT_OUT |= {"icf-ts", "icf-ucb", "latent-ucb", "mts", "pts"}
 # What is made for worlds that change plays where worlds do, unless it is named.
-_FOR_CHANGES = {"cusum-ucb", "d-ts", "discounted-uts", "glr-kl-ucb", "glr-uts", "m-ucb", "restarting-uts"}
+_FOR_CHANGES = {"cusum-ucb", "d-ts", "discounted-uts", "glr-kl-ucb", "glr-uts", "m-ucb"}
 _FOR_CHANGES |= {"sliding-uts", "sw-ts"}
 _WITHOUT_USERS = {"thompson", "uniform"}
 _WITHOUT_FEATURES = {"cascade-ts", "random-list", "thompson", "uts", "uniform"}  # who plays beside those who use them

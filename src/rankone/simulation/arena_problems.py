@@ -231,8 +231,6 @@ DRIFTING_PROBLEMS: tuple[ArenaProblem, ...] = (
     ),
     ArenaProblem("drift-6", _DRIFTING_HORIZON, "tune", "random:6x6:low=0.3,seed=3|drift=3,span={span}"),
     ArenaProblem("drift-8", _DRIFTING_HORIZON, "report", "random:8x8:low=0.3,seed=4|drift=2,span={span}"),
-    ArenaProblem("yahoo-slow", _DRIFTING_HORIZON, "tune", "yahoo-slow:5x3:span={span}"),
-    ArenaProblem("yahoo-abrupt", _DRIFTING_HORIZON, "report", "yahoo-abrupt:6x3:span={span}"),
     ArenaProblem("wears-out-6", _DRIFTING_HORIZON, "tune", "random:6x6:low=0.3,seed=5|wear=20000"),
     ArenaProblem("wears-out-8", _DRIFTING_HORIZON, "report", "random:8x8:low=0.3,seed=6|wear=30000"),
     ArenaProblem("steady-8", _DRIFTING_HORIZON, "tune", "random:8x8:low=0.3,seed=7", trap=True),

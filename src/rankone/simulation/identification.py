@@ -21,7 +21,7 @@ from rankone.notebook import Shown, text_table
 from rankone.numerics.product_fit import product_rates
 from rankone.policies import Policy, as_policy
 from rankone.problems.product import Product
-from rankone.problems.theory.bounds import characteristic_time
+from rankone.problems.theory.time_to_be_sure import characteristic_time
 from rankone.progress import Progress, as_progress
 from rankone.simulation.plans.rehearsal import Rehearsal, product_to_rehearse, simulate_experiment
 from rankone.simulation.simulate import listed

@@ -13,11 +13,12 @@ from rankone.clicks.counts.table_files import read_table
 from rankone.errors import InputError
 from rankone.live.experiment import Experiment
 from rankone.live.operate.export import decisions_table
-from rankone.numerics.arrays import Floats
+from rankone.numerics.arrays import Floats, Ints
 from rankone.specs import did_you_mean
 from rankone.wording.lists import listed
 
 CHANCES = ("chance", "propensity_score", "propensity", "pscore", "probability")
+CONTEXT = "context_"  # before the names of attributes in an export
 OUTCOMES = ("clicked", "click", "reward", "outcome")
 ESTIMATED = "probabilities equal to shares of the log (a policy that neither changed nor looked at who asked)"
 ROUNDED = (
@@ -59,6 +60,7 @@ def usable_rows(
     chance: str | None,
     time: str | None,
     assumed: str,
+    attributes: Sequence[str] = (),
 ) -> Rows:
     """Take the decisions of a table that can be used.
 
@@ -69,14 +71,15 @@ def usable_rows(
     probability = None
     if not assumed:
         probability = chance or find_column(table, CHANCES, "the probability of a decision", "chance")
-    check_columns(table, [*names, *filter(None, (outcome, probability, time))])
+    check_columns(table, [*names, *attributes, *filter(None, (outcome, probability, time))])
     exported = "learned" in table.columns  # what `rankone export` wrote: outcomes that do not count are in it, too
     rows = _in_time(table, time, exported)
     if exported:
         rows = rows.filter(number_column(table, "learned").eq(1.0).fill_null(value=False))
     numbers = {"reward": outcome} | ({"chance": probability} if probability else {})
     columns = {name: number_column(table, column) for name, column in numbers.items()}
-    rows = rows.select(*(pl.col(name).cast(pl.String) for name in names), **columns)
+    texts = (pl.col(name).cast(pl.String) for name in (*names, *attributes))
+    rows = rows.select(*texts, **columns)
     rows = rows.drop_nulls([*names, *(["reward"] if exported else numbers)])
     without_chance = rows["chance"].null_count() if probability else 0
     if exported and 0 < without_chance == rows.height:
@@ -140,9 +143,9 @@ def _in_time(table: pl.DataFrame, time: str | None, exported: bool) -> pl.DataFr
     return table.sort(column, maintain_order=True)
 
 
-def is_changing(rows: pl.DataFrame, logged: Logged) -> bool:
-    """Whether the same combination was shown with different probabilities, as a policy does that learns."""
-    chance = rows.select("chance", action=logged.action).drop_nulls().group_by("action")
+def is_changing(rows: pl.DataFrame, logged: Logged, kind: Ints) -> bool:
+    """Whether the same was shown to the same kind of visitor with different probabilities: the policy learned."""
+    chance = rows.select("chance", action=logged.action, kind=kind).drop_nulls().group_by("action", "kind")
     apart = pl.col("chance").max() > pl.col("chance").min() * (1.0 + 1e-6)
     return bool(chance.agg(apart=apart)["apart"].any())
 
@@ -190,6 +193,8 @@ def named_levels(text: str, what: str) -> dict[str, str]:
 
 def read_target(target: Any) -> pl.DataFrame:
     """Return the target as a table of combinations with their probabilities."""
+    if isinstance(target, str) and (" if " in target or ";" in target):
+        return _read_groups(target)
     if isinstance(target, str):
         target = named_levels(target, "a target")
     if isinstance(target, Mapping):
@@ -204,9 +209,22 @@ def read_target(target: Any) -> pl.DataFrame:
     if "probability" not in table.columns:
         raise InputError("a column 'probability' in the target", f"the columns {', '.join(table.columns)}", "add it")
     probability = number_column(table, "probability")
-    table = table.with_columns(pl.exclude("probability").cast(pl.String), probability=probability)
-    check_target(table["probability"], "probabilities of the target")
-    return table
+    return table.with_columns(pl.exclude("probability").cast(pl.String), probability=probability)
+
+
+def _read_groups(text: str) -> pl.DataFrame:
+    """Read what groups of visitors would be shown, each as ``headline=A if device=phone``."""
+    rows = []
+    for part in text.split(";"):
+        shown, _, who = part.partition(" if ")
+        if not who:
+            example = "headline=A if device=phone; headline=B if device=desktop"
+            raise InputError("a target for each group of visitors", part.strip(), f"try '{example}'")
+        known = {CONTEXT + name: level for name, level in named_levels(who, "visitors").items()}
+        rows.append(named_levels(shown, "a target") | known | {"probability": 1.0})
+    if len({tuple(row) for row in rows}) > 1:
+        raise InputError("the same factors and attributes for each group", text, "name them all each time")
+    return pl.DataFrame(rows)
 
 
 def check_target(probability: pl.Series, what: str) -> None:
@@ -220,18 +238,49 @@ def check_target(probability: pl.Series, what: str) -> None:
         raise InputError(f"{what} of 0 or more", _range(probability), "check them")
 
 
-def read_decisions(rows: pl.DataFrame, wanted: pl.DataFrame, names: Sequence[str]) -> Logged:
-    """Number combinations and weigh decisions for a target."""
+def attributes_of(table: pl.DataFrame, named: Sequence[str] | str, wanted: pl.DataFrame) -> dict[str, str]:
+    """Return the columns of what is known of visitors, by how they may be called: those named, or of an export.
+
+    Of those named in a target, too.
+    """
+    given = [named] if isinstance(named, str) else list(named)
+    if not given and "learned" in table.columns:
+        given = [name for name in table.columns if name.startswith(CONTEXT)]
+    given += [
+        name
+        for name in factors_in(wanted)
+        if name.startswith(CONTEXT) or (name not in table.columns and CONTEXT + name in table.columns)
+    ]
+    result = {}
+    for name in given:
+        short = name.removeprefix(CONTEXT)
+        result[name] = next((each for each in (name, CONTEXT + name, short) if each in table.columns), short)
+    return result
+
+
+def read_decisions(
+    rows: pl.DataFrame, wanted: pl.DataFrame, names: Sequence[str], attributes: Sequence[str] = ()
+) -> Logged:
+    """Number combinations and weigh decisions for a target; of each group of visitors, where it names attributes."""
+    own = [name for name in factors_in(wanted) if name in attributes]
+    if own:
+        return _of_groups(rows, wanted, names, own)
+    check_target(wanted["probability"], "probabilities of the target")
+    return _weighed(rows, wanted, names, rows)
+
+
+def _weighed(rows: pl.DataFrame, wanted: pl.DataFrame, names: Sequence[str], every: pl.DataFrame) -> Logged:
+    """Weigh decisions for a target; `every` has all combinations there are to number."""
     keys = factors_in(wanted)
     if missing := [name for name in keys if name not in names]:
         expected = f"the factors {', '.join(names)} in the target"
         raise InputError(expected, ", ".join(missing), "name them in factors, too")
     if wanted.height == 1:
-        _check_levels(rows, wanted, keys)
+        _check_levels(every, wanted, keys)
     target = wanted.group_by(keys).agg(pl.col("probability").sum())
     # Combinations of the target that do not name every factor exist only as far as the log has them.
     whole = target.select(names) if set(names) <= set(keys) else rows.select(names).head(0)
-    combinations = pl.concat([rows.select(names), whole]).unique(maintain_order=True)
+    combinations = pl.concat([every.select(names), whole]).unique(maintain_order=True)
     levels = [combinations[name].unique().sort().to_list() for name in names]
     cells = [combinations[name].replace_strict(own, range(len(own))) for name, own in zip(names, levels, strict=True)]
     numbered = combinations.with_row_index("number")
@@ -242,7 +291,7 @@ def read_decisions(rows: pl.DataFrame, wanted: pl.DataFrame, names: Sequence[str
     named = numbered.select(group=pl.struct(keys).rank("dense"))["group"].to_numpy().astype(np.int64) - 1
     inside, members = np.bincount(named, seen)[named], np.bincount(named)[named]
     q = q * np.where(inside > 0.0, seen / np.maximum(inside, 1.0), 1.0 / members)
-    never = target.filter(pl.any_horizontal(~pl.col(name).is_in(rows[name].unique().implode()) for name in keys))
+    never = target.filter(pl.any_horizontal(~pl.col(name).is_in(every[name].unique().implode()) for name in keys))
     logged = Logged(
         action,
         rows["reward"].to_numpy(),
@@ -255,6 +304,36 @@ def read_decisions(rows: pl.DataFrame, wanted: pl.DataFrame, names: Sequence[str
     )
     check_average(logged.weight, 1.0 - logged.unsupported, listed(names))
     return logged
+
+
+def _of_groups(rows: pl.DataFrame, wanted: pl.DataFrame, names: Sequence[str], own: Sequence[str]) -> Logged:
+    """Weigh decisions for a target that shows groups of visitors their own: each group is weighed separately."""
+    group, parts = np.full(rows.height, -1, np.int64), []
+    for number, (levels, part) in enumerate(wanted.group_by(own, maintain_order=True)):
+        here = np.ones(rows.height, np.bool_)
+        for name, level in zip(own, levels, strict=True):
+            here &= (rows[name] == level).fill_null(value=False).to_numpy()
+        said = ", ".join(f"{name} {level}" for name, level in zip(own, levels, strict=True))
+        check_target(part["probability"], f"probabilities of the target for {said}")
+        if not here.any():
+            raise InputError(f"visitors with {said} in the log", "none", "check the names of the levels")
+        group[here] = number
+        parts.append(_weighed(rows.filter(here), part.drop(own), names, rows))
+    if (group < 0).any():
+        left = rows.filter(group < 0).select(own).row(0)
+        said = ", ".join(f"{name} {level or 'unknown'}" for name, level in zip(own, left, strict=True))
+        raise InputError("a target for all visitors", f"none for {said}", "say what they would be shown")
+    largest, place = max(parts, key=lambda part: len(part.target)), np.argsort(np.argsort(group, kind="stable"))
+    if any(len(part.target) < len(largest.target) for part in parts):
+        raise InputError("combinations that the log shows to somebody", "a target with others", "leave them out")
+    action, weight = (np.concatenate([getattr(part, what) for part in parts])[place] for what in ("action", "weight"))
+    shares = np.bincount(group, minlength=len(parts)) / rows.height
+    lost = float(shares @ [part.unsupported for part in parts])
+    targets = np.stack([part.target for part in parts])
+    reward = rows["reward"].to_numpy()
+    return largest._replace(
+        action=action, reward=reward, weight=weight, target=targets, unknown=0.0, unsupported=lost, group=group
+    )
 
 
 def factors_in(target: pl.DataFrame) -> list[str]:
@@ -272,11 +351,16 @@ def _check_levels(rows: pl.DataFrame, wanted: pl.DataFrame, names: Sequence[str]
             raise InputError(f"a level of {name} ({some}) in the target", f"'{level}'", do)
 
 
-def target_text(wanted: pl.DataFrame) -> str:
+def target_text(wanted: pl.DataFrame, attributes: Sequence[str] = ()) -> str:
     """Name the target in words."""
-    if wanted.height > 1:
+    who = [name for name in factors_in(wanted) if name in attributes]
+    if wanted.height > 1 and (not who or wanted["probability"].min() != 1.0):
         return f"{wanted.height:,} combinations with their probabilities"
-    return ", ".join(f"{name} {wanted[name][0]}" for name in factors_in(wanted))
+    said = []
+    for row in wanted.iter_rows(named=True):
+        shown = ", ".join(f"{name} {row[name]}" for name in factors_in(wanted) if name not in who)
+        said.append(shown + (" for " + ", ".join(row[name] for name in who) if who else ""))
+    return "; ".join(said)
 
 
 def find_column(table: pl.DataFrame, known: Sequence[str], what: str, argument: str) -> str:

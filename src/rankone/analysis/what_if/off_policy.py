@@ -71,11 +71,16 @@ class Logged(NamedTuple):
     action: Ints  # (decisions,): number of the combination
     reward: Floats
     weight: Floats  # (decisions,): q(a_t) / p_t
-    target: Floats  # (combinations,): q
+    target: Floats  # (combinations,): q; (groups, combinations) where groups of visitors get their own
     cells: Ints  # (combinations, factors): levels of each combination
     sizes: tuple[int, ...]
     unknown: float = 0.0  # share of the target in levels that the log never shows
     unsupported: float = 0.0  # share of the target that the log does not have
+    group: Ints | None = None  # (decisions,): the group of each visitor
+
+    def groups(self) -> Ints:
+        """Return the group of each visitor."""
+        return np.zeros(len(self.action), np.int64) if self.group is None else self.group
 
 
 class Estimate(NamedTuple):
@@ -110,6 +115,7 @@ def estimates(log: Logged, seed: int = 0) -> list[Estimate]:
     if log.unknown > 0.0:
         by_model = np.full(len(r), np.nan)
     worth = effective_size(w)
+    adaptive = [] if log.group is not None else [_adaptive(log)]  # its weights are for one target for all visitors
     return [
         _replay(log, seed),
         mean_estimate("ips", w * r, worth),
@@ -118,7 +124,7 @@ def estimates(log: Logged, seed: int = 0) -> list[Estimate]:
         mean_estimate("dr", w * (r - model) + by_model, worth),
         _chosen("switch-dr", by_model, r - model, w, lambda cap: np.where(w <= cap, w, 0.0), worth),
         _chosen("shrunk-dr", by_model, r - model, w, lambda cap: w * cap**2 / (w * w + cap**2), worth),
-        _adaptive(log),
+        *adaptive,
     ]
 
 
@@ -156,7 +162,7 @@ def _replay(log: Logged, seed: int) -> Estimate:
 
 def fold_rates(log: Logged, seed: int) -> tuple[Ints, Floats]:
     """Return the fold of each decision, and for each fold the click rates of all combinations by the other folds."""
-    size = len(log.target)
+    size = log.target.shape[-1]
     fold = generator(seed, "folds").integers(FOLDS, size=len(log.reward))
     cells = fold * size + log.action
     shown = np.bincount(cells, minlength=FOLDS * size).astype(float).reshape(FOLDS, size)
@@ -168,7 +174,7 @@ def fold_rates(log: Logged, seed: int) -> tuple[Ints, Floats]:
 def cross_fitted(log: Logged, seed: int) -> tuple[Floats, Floats]:
     """Return for each decision m(a_t) and the target's mean by m, m fitted to the other folds: a product of levels."""
     fold, rates = fold_rates(log, seed)
-    return rates[fold, log.action], (rates @ log.target)[fold]
+    return rates[fold, log.action], np.einsum("tc,tc->t", rates[fold], np.atleast_2d(log.target)[log.groups()])
 
 
 def _product(log: Logged, shown: Floats, clicked: Floats) -> Floats:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import polars as pl
 
 from rankone.analysis.what_if import logged_decisions as reading
+from rankone.analysis.what_if import visitor_model
 from rankone.analysis.what_if.list_off_policy import list_estimates
 from rankone.analysis.what_if.logged_lists import Columns, read_list_target, read_lists
 from rankone.analysis.what_if.off_policy import LEAST, Estimated, effective_size, estimate_table, estimates, rates_moved
@@ -18,6 +19,9 @@ from rankone.errors import InputError
 from rankone.policies.base import Policy
 from rankone.specs import amount, number_in, one_of
 from rankone.wording.numbers import percent
+
+if TYPE_CHECKING:
+    from rankone.charts.chart import Chart
 
 _ASSUMED = {"uniform": "an equal split over all combinations in the log", "estimated": reading.ESTIMATED}
 _HORIZON = 10_000
@@ -53,15 +57,22 @@ class WhatIf(Estimated):
     moved: bool  # whether the log shows that click rates changed meanwhile
     misfit: str  # the combination that was shown more often than its probabilities explain, in words; empty: none
     level: float
+    attributes: tuple[str, ...] = ()  # what is known of visitors, as far as the model of them looks at it
     rounded: bool = False  # whether outcomes are amounts of an experiment, each rounded at random to a click or none
+
+    groups: int = 1  # of visitors who would be shown their own
+    calibration: pl.DataFrame | None = None  # of the model of visitors: predicted and observed clicks
 
     @property
     def first(self) -> str:
         """The estimator to look at first: `adaptive` where the log's policy changed and click rates did not.
 
-        Else `snips`: a mean whose weights change with time is not that of all decisions if rates change with it.
+        Else `snips`: a mean whose weights change with time is not that of all decisions if rates change with it. Where
+        visitors are known and the policy did not change, `logit-dr`.
         """
-        return "adaptive" if self.changing and not self.moved else "snips"
+        if self.changing:
+            return "snips" if self.moved or self.groups > 1 else "adaptive"
+        return "logit-dr" if self.attributes and not self.unknown else "snips"
 
     @property
     def value(self) -> float | None:
@@ -104,8 +115,21 @@ class WhatIf(Estimated):
             f"Weights average {self.average_weight:.2f}, not {expected:.2g}: the logged probabilities are too high, or "
             "part of the log could not show the target. No interval allows for that.": few and not self.misfit,
             reading.ROUNDED: self.rounded,
+            self._off(): True,
         }
-        return [sentence for sentence, is_said in said.items() if is_said]
+        return [sentence for sentence, is_said in said.items() if sentence and is_said]
+
+    def _off(self) -> str:
+        return "" if self.calibration is None else visitor_model.calibration_text(self.calibration)
+
+    def chart(self) -> Chart:
+        """Return a picture of the model of visitors: clicks as predicted, and as observed."""
+        from rankone.charts.calibration import calibration_chart
+
+        if self.calibration is None:
+            do = "name what is known of visitors with attributes (--attribute)"
+            raise InputError("a model of visitors to draw", "a log without attributes", do)
+        return calibration_chart(self.calibration, self.level)
 
     @property
     def details(self) -> str:
@@ -117,19 +141,22 @@ class WhatIf(Estimated):
             f"Target: {self.target}. The log: {amount(self.decisions, 'decision')}{rest * bool(self.left_out)}.": True,
             f"The log is worth {self.effective:,.0f} decisions of the target; largest weights {weights}.": True,
             f"{_LEARNED} `{self.first}` is read first.": self.changing,
+            "logit-dm and logit-dr: a logistic regression on the factors, on what is known of visitors "
+            f"({', '.join(self.attributes)}) and on both together, fitted to other decisions.": bool(self.attributes),
             f"{without}the policy gives one only where it explores.": self.without_chance > 0,
             "Where the target was never shown, ips counts no clicks; snips and replay count the rest as the "
             "whole.": self.unsupported > 0.0,
             f"{percent(self.level)} intervals. Where a policy that learns shows the target ever more rarely, only "
             "`adaptive` has one that holds, as long as click rates stay the same. dm is the product of the factors; "
-            "switch-dr and shrunk-dr trade an unknown bias for less spread: these three have no interval. Empty: worth "
-            f"fewer than {LEAST:.0f} decisions.": self.answered,
+            "switch-dr and shrunk-dr trade an unknown bias for less spread: these and logit-dm have no interval. "
+            f"Empty: worth fewer than {LEAST:.0f} decisions.": self.answered,
         }
         return "\n".join(sentence for sentence, is_said in said.items() if is_said)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return super().to_dict() | {"first": self.first}
+        table = None if self.calibration is None else self.calibration.to_dicts()
+        return super().to_dict() | {"first": self.first, "calibration": table}
 
 
 @overload
@@ -143,6 +170,7 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     target: Any,
     *,
     factors: Sequence[str] | str = (),
+    attributes: Sequence[str] | str = (),
     clicked: str | None = None,
     chance: str | None = None,
     time: str | None = None,
@@ -162,8 +190,10 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
         target: a combination, ``{"headline": "A", "image": "1"}`` or ``"headline=A,image=1"`` (factors that are
             not named, but are in `factors`, are chosen as in the log), or a table with the factors and ``probability``.
             The items of a list from the top, ``["A", "B"]``, go to `evaluate_lists`, which has more to set. A `Policy`
-            that learns (``rankone.UTS()``) is replayed from its first decision; that needs no probabilities.
+            that learns (``rankone.UTS()``) is replayed from its first decision; that needs no probabilities. Groups of
+            visitors may get their own: ``"headline=A if device=phone; headline=B if device=desktop"``.
         factors: columns of all factors that the probability is of; by default those of an export, else of the target.
+        attributes: columns of what was known of visitors, for `logit-dm` and `logit-dr`; by default those of an export.
         clicked: column of the outcome, 0 to 1; by default ``clicked``, ``click`` or ``reward``.
         chance: column of the probability; by default ``chance``, ``propensity_score`` and the like.
         time: column by which decisions are ordered (`adaptive` needs that); by default the number of an export,
@@ -181,6 +211,8 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     (200.0, [0.5])
     """
     is_policy, is_list = isinstance(target, Policy), isinstance(target, list | tuple)
+    if (is_list or is_policy) and attributes:
+        raise InputError("attributes for a combination", "another target", "leave attributes out")
     if is_list and (factors or time is not None):
         got = "factors" if factors else "time"
         raise InputError("no factors and no time for a list", got, "leave it out: a list has items and positions")
@@ -204,11 +236,19 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
         rows = reading.usable_rows(table, names, clicked, None, time, "uniform")  # needs none
         return replay_policy(target, rows, names, level, seed, horizon)
     wanted, assumed = reading.read_target(target), reading.assumption(uniform, estimated)
-    names = names or reading.factors_in(wanted)
-    rows = reading.usable_rows(table, names, clicked, chance, time, assumed)
-    logged = reading.read_decisions(rows.table, wanted, names)
-    weight = logged.weight
-    answer = estimate_table(estimates(logged, seed), level, logged.reward)
+    called = reading.attributes_of(table, attributes, wanted)
+    wanted, known = wanted.rename(called, strict=False), list(dict.fromkeys(called.values()))
+    names = names or [name for name in reading.factors_in(wanted) if name not in known]
+    rows = reading.usable_rows(table, names, clicked, chance, time, assumed, known)
+    logged = reading.read_decisions(rows.table, wanted, names, known)
+    weight, every = logged.weight, estimates(logged, seed)
+    used = visitor_model.usable(rows.table, known, logged.sizes, bool(attributes))
+    visitors, table_of_clicks = visitor_model.visitors_of(rows.table, used), None
+    if used:
+        predicted = visitor_model.cross_fitted_visitors(logged, visitors, seed)
+        every += visitor_model.visitor_estimates(logged, predicted)
+        table_of_clicks = visitor_model.calibration(predicted.shown, logged.reward, level)
+    answer = estimate_table(every, level, logged.reward)
     worth = answer.filter(pl.col("estimator").is_in(_NEED_SUPPORT))["effective"]
     return WhatIf(
         table=answer if (worth >= LEAST).any() else answer.clear(),
@@ -222,13 +262,16 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
         weight_error=float(weight.std() / np.sqrt(len(weight))),
         unknown=logged.unknown,
         without_chance=rows.without_chance,
-        target=reading.target_text(wanted),
+        target=reading.target_text(wanted, known),
         assumed=assumed,
-        changing=reading.is_changing(rows.table, logged),
+        changing=reading.is_changing(rows.table, logged, visitors.kind),
         moved=rates_moved(logged.action, logged.reward, weight),
         misfit=reading.misfit(rows.table, logged, names),
         level=level,
         rounded=rows.rounded,
+        attributes=tuple(used),
+        groups=len(np.atleast_2d(logged.target)),
+        calibration=table_of_clicks,
     )
 
 

@@ -27,7 +27,7 @@ _RATE = ("rate", "low", "high")
 @with_options(_logs.READING)
 def fit(
     log: list[str] = _logs.LOGS,
-    model: str = model_option("pbm", "A click model: pbm, pbm:scale=balanced, ubm, ..."),
+    model: str = model_option("pbm", "A click model: pbm, pbm:prior=1x2, ubm, ..."),
     top: int = _logs.TOP,
     min_impressions: int | None = typer.Option(
         None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -23,7 +24,11 @@ def what_if(
     log: str = typer.Argument(
         ..., help="A row per decision, with its probability: what `rankone export` wrote, the Open Bandit Dataset, ..."
     ),
-    target: str | None = typer.Option(None, help="What would have been shown: headline=A,image=1."),
+    target: str | None = typer.Option(
+        None,
+        help="What would have been shown: headline=A,image=1. To groups of visitors their own: "
+        "'headline=A if device=phone; headline=B if device=desktop'.",
+    ),
     items: str | None = typer.Option(
         None, "--list", help="The list that would have been shown, from the top: A,B,C. The log has a row per position."
     ),
@@ -37,6 +42,11 @@ def what_if(
         None,
         "--factor",
         help="A factor that was chosen at random; repeatable. Default: all factors of an export or of --target.",
+    ),
+    attribute: list[str] | None = typer.Option(
+        None,
+        "--attribute",
+        help="A column of what was known of visitors, such as device; repeatable. Default: an export's own.",
     ),
     clicked: str | None = typer.Option(None, help="Column of the outcome. Default: clicked, click, reward, ..."),
     chance: str | None = typer.Option(
@@ -54,12 +64,16 @@ def what_if(
     estimated: bool = typer.Option(
         False, "--estimated", help="The log has no probabilities and its policy never changed: take its shares instead."
     ),
+    out: Path | None = typer.Option(
+        None, help="Draw clicks as the model of visitors predicts them and as observed: .png, .svg, .pdf or .html."
+    ),
     confidence: float = CONFIDENCE,
     seed: int = SEED,
     **depths: bool,
 ) -> None:
     """Estimate what another combination, list or policy would have earned, from logged decisions."""
     import rankone
+    from rankone.charts.chart import drawable
 
     given = [each for each in (target, items, policy) if each is not None]
     if len(given) != 1:
@@ -70,6 +84,10 @@ def what_if(
         got = "--factor" if factor else "--time"
         raise InputError("--list without --factor and --time", got, "leave it out: a list has items and positions")
 
+    if out is not None:
+        if target is None:
+            raise InputError("--out together with --target", "another target", "leave it out: it draws that model")
+        drawable(out)
     how: dict[str, Any] = {"clicked": clicked, "chance": chance, "uniform": uniform, "estimated": estimated}
     how |= {"level": confidence, "seed": seed}
 
@@ -78,7 +96,7 @@ def what_if(
             wanted = [item.strip() for item in items.split(",")]
             return rankone.evaluate_lists(source, wanted, of=of or "clicks", **how)
         asked: Any = target if policy is None else rankone.as_policy(policy)
-        return rankone.evaluate(source, asked, factors=factor or (), time=time, **how)
+        return rankone.evaluate(source, asked, factors=factor or (), attributes=attribute or (), time=time, **how)
 
     if experiment is None:
         answer = ask(log)
@@ -86,3 +104,7 @@ def what_if(
         with experiment_of(log, experiment) as live:
             answer = ask(live)
     show_answer(answer, **depths)
+    if out is not None and isinstance(answer, rankone.WhatIf):
+        answer.chart().save(out)
+        if not depths["as_json"]:
+            print(f"Written: {out}")

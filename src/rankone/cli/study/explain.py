@@ -1,4 +1,4 @@
-"""``rankone explain``: a run of a policy as a page to step through, and as a figure."""
+"""``rankone explain``: a run of a policy as a page to step through."""
 
 import sys
 from pathlib import Path
@@ -17,9 +17,9 @@ def explain(
     ),
     horizon: int = typer.Option(20_000, parser=whole_number, help="Decisions of the run.", metavar="N"),
     seed: int = SEED,
-    out: Path = typer.Option(Path("out/explain"), help="Directory for the page and the figure."),
+    out: Path = typer.Option(Path("out/explain"), help="Directory for the page."),
 ) -> None:
-    """Show how a policy works, step by step: a page to click through and a figure."""
+    """Show how a policy works, step by step: a page to click through."""
     import rankone
 
     chosen = rankone.as_policy(policy)  # a wrong name is refused before anything is said

@@ -228,7 +228,7 @@ class ClickModel(Shown):
 def as_model(spec: str | ClickModel) -> ClickModel:
     """Turn ``"name"`` or ``"name:parameter=value,..."`` into a click model; a model stays as it is.
 
-    >>> as_model("pbm:scale=balanced,min_impressions=0").min_impressions
+    >>> as_model("pbm:scale=as-is,min_impressions=0").min_impressions
     0
     """
     if isinstance(spec, ClickModel):

@@ -92,7 +92,7 @@ def compare_models(
     Args:
         counts: what to fit on.
         lists: the held-out lists, as `evaluate` takes them.
-        models: models, or their names as in ``"pbm:scale=balanced"``; without them, every model that the counts allow.
+        models: models, or their names as in ``"pbm:prior=1x2"``; without them, every model that the counts allow.
             A name that sets no prior stands for the model with pseudo-counts (1, 2), if it takes any, so that the
             comparison is fair to all.
         progress: True for a bar, or a function, called with models done and in all.

@@ -35,9 +35,6 @@ class PBM(ProductModel):
         start: value every parameter starts with; where the climb ends does not depend on it.
         accelerate: extrapolate EM steps; an iteration is then three EM steps.
         method: "climb", or "em" for expectation-maximisation alone.
-        shrink: let the items of a query tell what to expect of one that was hardly shown (empirical Bayes,
-            `rankone.clicks.models.fitting.shrinkage`); `item_attraction_` are then posterior means, `shrunken()` has
-            their intervals. Curves, likelihood, `rates` and `best` stay those of maximum likelihood.
 
     `converged_` says whether every query reached its maximum, the column ``converged`` of `summary()` which ones did.
 
@@ -60,7 +57,6 @@ class PBM(ProductModel):
     start: float = 0.5
     accelerate: bool = True
     method: str = "climb"
-    shrink: bool = False
 
     @classmethod
     def pyclick(cls, **changes: Any) -> Self:
@@ -84,8 +80,6 @@ class PBM(ProductModel):
         self.n_iter_, self.log_likelihoods_ = int(fit.iterations.max()), trace
         self.converged_, self._converged = bool(fit.converged.all()), fit.converged
         self._learned(cells, fit.attraction, fit.examination)
-        if self.shrink:
-            self._maximum, self.item_attraction_ = self.item_attraction_, self._shrunken(0.95).mean
 
     def summary(self) -> pl.DataFrame:
         """One row per query, as of every product, and whether its likelihood reached its maximum."""

@@ -17,7 +17,6 @@ from rankone.clicks.models.fitting.intervals import (
     examination_ends,
     with_ends,
 )
-from rankone.clicks.models.fitting.shrinkage import Shrunken, shrink_attractions
 from rankone.compiling.compiled import compiled
 from rankone.numerics.arrays import Floats, Ints
 from rankone.problems import RankOne
@@ -25,7 +24,7 @@ from rankone.problems.lists import PBM
 from rankone.specs import number_in
 
 CURVES = ("per-query", "shared")
-SCALES = ("exam1", "balanced", "as-is")
+SCALES = ("exam1", "as-is")
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -36,8 +35,7 @@ class ProductModel(ClickModel):
         examination: "per-query" for one examination curve a query, "shared" for one curve for all.
         scale: only the products are identified, so a convention fixes the scale (in each connected component of items
             and positions): "exam1" makes the highest examination 1, so attraction is the click probability at the
-            best position; "balanced" makes the highest attraction and the highest examination equal; "as-is" leaves
-            what the algorithm ended with, as PyClick does.
+            best position; "as-is" leaves what the algorithm ended with, as PyClick does.
 
     A subclass's `learn` calls `_learned(cells, attraction, examination)`.
     """
@@ -139,14 +137,13 @@ class ProductModel(ClickModel):
         first, last = cells.item_cells[cells.query_items[number : number + 2]].tolist()
         item, place = cells.item[first:last], cells.position[first:last]
         low, high = self._rate_ends(number, item, place, level)
-        attraction = getattr(self, "_maximum", self.item_attraction_)
         return pl.DataFrame(
             {
                 "item": cells.items["item"].gather(item),
                 "position": place + 1,
                 "impressions": cells.impressions[first:last].astype(np.int64),
                 "clicks": cells.clicks[first:last].astype(np.int64),
-                "rate": attraction[item] * self.curves_[self._group(number), place],
+                "rate": self.item_attraction_[item] * self.curves_[self._group(number), place],
                 "low": low,
                 "high": high,
             }
@@ -157,29 +154,6 @@ class ProductModel(ClickModel):
         group = GroupProfile(self, self._group(query))
         ends = group.rates(item - group.items.start, place, level)
         return np.exp(ends.low), np.minimum(np.exp(ends.high), 1.0)
-
-    def shrunken(self, level: float = 0.95) -> pl.DataFrame:
-        """`attraction_` with attractions shrunk towards the other items of the query (shrunken, low, high).
-
-        The intervals hold the truth at the level if attractions of a query scatter like a Beta distribution and the
-        examination curve is well known.
-
-        >>> from rankone.clicks import PBM, Counts
-        >>> rows = [(item, place, 1000, 500 // place) for item in "abcd" for place in (1, 2)] + [("e", 1, 3, 3)]
-        >>> table = pl.DataFrame(rows, schema=["item", "position", "impressions", "clicks"], orient="row")
-        >>> model = PBM(min_impressions=0).fit(Counts(table.with_columns(query=pl.lit("q"))))
-        >>> model.shrunken().filter(item="e").select(pl.col("attraction", "shrunken").round(2)).row(0)  # 3 of 3 clicked
-        (1.0, 0.53)
-        """
-        self._check_fitted()
-        posterior = self._shrunken(number_in("level", level, "(0, 1)", example=0.95))
-        table = self.cells_.items.with_columns(attraction=getattr(self, "_maximum", self.item_attraction_))
-        return table.with_columns(shrunken=posterior.mean, low=posterior.low, high=posterior.high)
-
-    def _shrunken(self, level: float) -> Shrunken:
-        cells = self.cells_
-        curve = self.curves_[self._group_of_item(cells)[cells.item], cells.position]
-        return shrink_attractions(cells, getattr(self, "_maximum", self.item_attraction_), curve, level)
 
     def best(self, level: float = 0.95) -> pl.DataFrame:
         """One row per query: its best pair by the fit, the best that the data support, and what they rest on.
@@ -276,11 +250,9 @@ class ProductModel(ClickModel):
         component = group * n_places + self._labels[group, cells.position[cells.item_cells[:-1]]]
         seen = self._labels >= 0
         component_g = (np.arange(len(self._labels))[:, None] * n_places + self._labels)[seen]
-        best_a, best_g = np.zeros(self._labels.size), self._highest().ravel()
-        np.maximum.at(best_a, component, self.item_attraction_)
-        factor = best_g if self.scale == "exam1" else np.sqrt(best_g / np.where(best_a > 0.0, best_a, 1.0))
-        self.item_attraction_ *= factor[component]
-        self.curves_[seen] /= factor[component_g]
+        highest = self._highest().ravel()
+        self.item_attraction_ *= highest[component]
+        self.curves_[seen] /= highest[component_g]
 
 
 def _perplexities(cells: Cells, gain: Floats) -> Floats:

@@ -37,7 +37,7 @@ from rankone.live.fold.unknown_policy import UnknownPolicy
 from rankone.live.journal.clock import Clock, JournalTime
 from rankone.live.journal.events import AT, Draft, Events, Kind
 from rankone.live.messages import Answer, Decision, Request
-from rankone.live.report.make_goals import guardrails_wait
+from rankone.live.report.make_goals import guardrail_notes, guardrails_wait
 from rankone.live.report.make_ranking import list_due
 from rankone.live.report.make_report import winning_note
 from rankone.live.settings import Settings
@@ -311,9 +311,7 @@ class Transactions:
         return [(job, list(itertools.islice(answers, len(job.requests)))) for job in jobs]
 
     def _look(self, cached: CachedFold, fold: Fold, draft: Draft) -> None:
-        """Append what an alarm begins, the end of an experiment that stops by itself, or how it draws from here on."""
-        if fold.stopped is not None:
-            return
+        """Append what is due: a guardrail's change, an alarm, the end of an experiment, how it draws from here on."""
         try:
             due = _due(fold)
         except NotCompiled:
@@ -352,9 +350,12 @@ class Transactions:
 
 
 def _due(fold: Fold) -> list[tuple[Kind, str]]:
-    """Return the rare events that it is time for, kind and note: an alarm, or how to draw from here on and a stop."""
+    """Return the rare events that it is time for, kind and note: of guardrails, an alarm, or steering and a stop."""
     if isinstance(fold, ListFold):
         return list_due(fold)
+    guards = [(Kind.GUARD, note) for note in guardrail_notes(fold)]
+    if fold.stopped is not None:
+        return guards
     alarm = alarm_note(fold)
     if alarm is not None:
         return [(Kind.ERA, alarm)]
@@ -364,7 +365,8 @@ def _due(fold: Fold) -> list[tuple[Kind, str]]:
     if steering is None and fold.evidence.noted:
         steering = {}  # a look failed before: that is over
     steer = None if steering is None else json.dumps(steering, separators=(",", ":"))
-    return [(kind, note) for kind, note in ((Kind.STEER, steer), (Kind.STOP, won)) if note is not None]
+    due = [(kind, note) for kind, note in ((Kind.STEER, steer), (Kind.STOP, won)) if note is not None]
+    return [*guards, *due]
 
 
 def _worth_keeping(fold: Fold, events: int, each: int) -> bool:

@@ -85,7 +85,7 @@ class Fold(FoldFacts):
         self._ran: tuple[Any, ...] = ()  # what it was run with last, and the code for just that
         self._run: Callable[..., int] | None = None
         self.feature_counts = FeatureCounts()
-        self.eras, self.alarms, self.forbidden, self.archives = [], [], [], []
+        self.eras, self.alarms, self.forbidden, self.archives, self.guards = [], [], [], [], {}
         self.exclusions = Exclusions(marks)
         starts = [head[SEQ] for head in marks.heads if head[KIND] in ERAS and with_policy]
         self._last_era = max(starts, default=2**62)
@@ -272,6 +272,9 @@ class Fold(FoldFacts):
             self.stopped, self.resumed = details, None
         elif kind is Kind.ARCHIVE:
             self.archives.append(details)
+        elif kind is Kind.GUARD:
+            times = self.guards.get(details["goal"], {"times": 0})["times"] + 1
+            self.guards[details["goal"]] = details | {"seq": self.seq, "at": self.at, "times": times}
         elif kind is Kind.EXCLUDE:
             self.wanted[self.seq] = details | {"at": self.at, "token": mark.texts[0].token}
         else:

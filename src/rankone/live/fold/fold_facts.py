@@ -71,6 +71,7 @@ class FoldFacts:
     alarms: list[dict[str, Any]]  # see `rankone.live.commit.alarms`
     forbidden: list[list[int]]  # a level of each factor, -1: any; all that fits is never shown
     wanted: dict[int, dict[str, Any]]  # exclusions that are not carried out yet, by their event
+    guards: dict[str, dict[str, Any]]  # what the journal last said of each guardrail, by its goal; see `GUARD`
     archives: list[dict[str, Any]]  # what each moved to a file, see `rankone.live.operate.archive`
 
     @property

@@ -41,6 +41,7 @@ _PLAIN: tuple[str, ...] = (
     "voided_by_age",
     "learned_before",
     "faults",
+    "guards",
 )
 _PLAIN += ("alarms", "stopped", "resumed", "clock_ahead", "clock_jumped", "eras", "era_first", "archives", "forbidden")
 

@@ -31,6 +31,7 @@ ARCHIVE   all events up to one that `note` names were moved to a file, which it 
           (`rankone.live.operate.archive`)
 EXCLUDE   somebody wants the outcomes excluded that fit `note`: an ERA that names this event follows as soon as the
           journal was counted without them (`rankone.live.operate.excluding`)
+GUARD     what is known of a guardrail has changed: `note` says of which goal, to what, and of which combination
 ========  ==============================================================================================
 
 Columns that are null where there is nothing to say: `shown` (the number of the level of each factor, see
@@ -78,10 +79,13 @@ COLUMNS = (*NUMBERS, *TEXTS, "chain")
 class Kind(enum.IntEnum):
     """What an event is. The numbers are stored: never change one."""
 
-    CREATE, ERA, STOP, ASK, TELL, HOLD, LEARN, EXPIRE, LATE, VOID, CLOCK, STEER, ARCHIVE, EXCLUDE, GOAL = range(1, 16)
+    CREATE, ERA, STOP, ASK, TELL, HOLD, LEARN, EXPIRE, LATE, VOID, CLOCK, STEER, ARCHIVE, EXCLUDE, GOAL, GUARD = range(
+        1, 17
+    )
 
 
-MARKS = (Kind.CREATE, Kind.ERA, Kind.STOP, Kind.ARCHIVE, Kind.EXCLUDE)  # rare events that change what the others mean
+# Rare events that change what the others mean, or that somebody wants to hear of.
+MARKS = (Kind.CREATE, Kind.ERA, Kind.STOP, Kind.ARCHIVE, Kind.EXCLUDE, Kind.GUARD)
 ERAS = (Kind.CREATE, Kind.ERA)  # with which the policy starts afresh
 OUTCOMES = (Kind.TELL, Kind.HOLD, Kind.LEARN, Kind.EXPIRE, Kind.LATE, Kind.VOID)
 LEARNED = (Kind.TELL, Kind.LEARN, Kind.EXPIRE)  # outcomes that the policy learns

@@ -11,7 +11,10 @@ from rankone.wording.combinations import combination_text
 
 
 def changes_of(storage: Storage, number: int) -> list[Change]:
-    """Return the changes of an experiment, oldest first."""
+    """Return the changes of an experiment, oldest first.
+
+    Whoever tells others what happens (a page, a webhook) asks here; `seq` says what is new.
+    """
     marks, result = of_rows(storage.marks(number)), []
     factors = Factors({})
     for numbers, texts in zip(marks.heads, marks.texts, strict=True):
@@ -20,7 +23,8 @@ def changes_of(storage: Storage, number: int) -> list[Change]:
             factors = Factors.new(Settings.of_note(note).levels)
         elif kind is Kind.ERA:
             factors = Factors.of_note(note)
-        result.append(Change(numbers[SEQ], numbers[AT] / 1e6, _what(kind, note, factors), texts.token))
+        what, seq, at = _what(kind, note, factors), numbers[SEQ], numbers[AT] / 1e6
+        result.append(Change(seq, at, what, texts.token, _kind(kind, note)))
     return result
 
 
@@ -38,3 +42,18 @@ def _what(kind: Kind, note: dict[str, Any], factors: Factors) -> str:
             return f"stopped on {', '.join(names[item] for item in levels)}: {note['why']}"
         return f"stopped on {combination_text(factors.named(levels))}: {note['why']}"
     return str(note["why"])
+
+
+_NAMES = {
+    Kind.CREATE: "created",
+    Kind.ERA: "changed",
+    Kind.STOP: "stopped",
+    Kind.ARCHIVE: "archived",
+    Kind.EXCLUDE: "excluding",
+}
+
+
+def _kind(kind: Kind, note: dict[str, Any]) -> str:
+    if kind is Kind.GUARD:
+        return f"guardrail {note['status']}"
+    return "alarm" if "alarm" in note else _NAMES[kind]

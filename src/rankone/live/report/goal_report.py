@@ -54,6 +54,7 @@ class GoalReport:
     holds_back: bool = False  # nobody is declared the winner because of it
     unmatched: int = 0  # outcomes of visitors without a decision
     late: int = 0  # that came after the window
+    since: float | None = None  # when its guardrail was violated or cleared, in seconds since 1970
 
     @property
     def sentence(self) -> str:

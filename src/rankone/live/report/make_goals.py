@@ -7,6 +7,7 @@ violated where the product of the lower ends is beyond it and cleared where that
 from the intervals and need no error of their own, whoever comes to lead.
 """
 
+import json
 import math
 
 from rankone.evidence.amounts import error_shares, estimate, ratio_interval
@@ -14,9 +15,10 @@ from rankone.live.evidence.goal_outcomes import BROUGHT, LATE, TOTAL, UNMATCHED,
 from rankone.live.factors import margins
 from rankone.live.fold.fold import Fold
 from rankone.live.goals import MORE, Goal
-from rankone.live.report.comparing import Compared
+from rankone.live.report.comparing import Compared, shortfalls
 from rankone.live.report.goal_report import CLEARED, OPEN, VIOLATED, GoalLevel, GoalReport
 from rankone.live.verdict.verdict import Verdict, verdict_of
+from rankone.wording.combinations import combination_text
 from rankone.wording.ratios import UNLIKE, effect_text
 
 
@@ -69,7 +71,13 @@ def _goal_report(fold: Fold, state: Verdict, goals: GoalOutcomes, index: int, er
         _holds_back(goal, status),
         int(goals.uncounted[index, UNMATCHED]),
         int(goals.uncounted[index, LATE]),
+        _since(fold, goal.name, status),
     )
+
+
+def _since(fold: Fold, goal: str, status: str) -> float | None:
+    known = fold.guards.get(goal)
+    return known["at"] / 1e6 if known is not None and known["status"] == status else None
 
 
 def _baseline(fold: Fold) -> list[int]:
@@ -131,6 +139,24 @@ def held_back(fold: Fold, state: Verdict) -> bool:
     """Return whether a guardrail keeps what leads from being declared the winner."""
     known = guardrails(fold, state)
     return any(_holds_back(goal, known[goal.name]) for goal in fold.settings.all_goals if goal.name in known)
+
+
+def guardrail_notes(fold: Fold) -> list[str]:
+    """Return what has changed of guardrails since the journal last said so, a note for each GUARD event.
+
+    From nothing known to violated or cleared, between the two, and that a violation is over.
+    """
+    if all(goal.worse_by is None for goal in fold.settings.all_goals) or fold.evidence.fault or shortfalls(fold):
+        return []
+    state, result = verdict_of(fold), []
+    leads = fold.factors.named(fold.numbers_of(state.leaders))
+    for goal, status in guardrails(fold, state).items():
+        before = fold.guards.get(goal, {}).get("status", OPEN)
+        if status != before and (status != OPEN or before == VIOLATED):
+            said = {OPEN: "not violated any more"}.get(status, status)
+            why = f"guardrail '{goal}' {said}; leading: {combination_text(leads)}"
+            result.append(json.dumps({"goal": goal, "status": status, "leads": leads, "why": why}))
+    return result
 
 
 def guardrails_wait(fold: Fold) -> bool:

@@ -33,7 +33,7 @@ _RAISED = 1e-6  # ... and how much the hull is raised, so that it lies above h a
 
 
 @noalloc
-def _slope(clicks: float, misses: Any, rates: Any, q: float) -> tuple[float, float]:
+def slope_of(clicks: float, misses: Any, rates: Any, q: float) -> tuple[float, float]:
     """Return the first derivative of h, and the second with its sign turned."""
     first, second = 0.0, 0.0
     if clicks > 0.0:
@@ -61,16 +61,26 @@ def _drop(clicks: float, misses: Any, rates: Any, q: float, mode: float) -> floa
 
 
 @noalloc
-def _mode(clicks: float, misses: Any, rates: Any, guess: float) -> float:
+def log_height(clicks: float, misses: Any, rates: Any, q: float) -> float:
+    """Return h(q)."""
+    height = clicks * math.log(q) if clicks > 0.0 else 0.0
+    for k in range(len(misses)):
+        if misses[k] > 0:
+            height += misses[k] * math.log(1.0 - rates[k] * q)
+    return height
+
+
+@noalloc
+def mode_of(clicks: float, misses: Any, rates: Any, guess: float) -> float:
     """Return where h is largest, by Newton's method kept between bounds."""
     low, high = 0.0, 1.0
     if clicks <= 0.0:
         return 0.0
-    if _slope(clicks, misses, rates, 1.0)[0] >= 0.0:
+    if slope_of(clicks, misses, rates, 1.0)[0] >= 0.0:
         return 1.0
     q = guess if 0.0 < guess < 1.0 else 0.5
     for _ in range(_STEPS):
-        first, second = _slope(clicks, misses, rates, q)
+        first, second = slope_of(clicks, misses, rates, q)
         if first > 0.0:
             low = q
         else:
@@ -85,19 +95,19 @@ def _mode(clicks: float, misses: Any, rates: Any, guess: float) -> float:
 @noalloc
 def make_hull(clicks: float, misses: Any, rates: Any, hull: Any) -> None:
     """Fill in the hull; what it holds as the mode is where the search begins."""
-    mode = hull[MODE] = _mode(clicks, misses, rates, hull[MODE])
+    mode = hull[MODE] = mode_of(clicks, misses, rates, hull[MODE])
     hull[LEFT], hull[RIGHT], hull[RISE], hull[FALL] = 0.0, 1.0, 0.0, 0.0
-    first, second = _slope(clicks, misses, rates, mode)
+    first, second = slope_of(clicks, misses, rates, mode)
     if clicks <= 0.0 and first == 0.0:  # nothing was seen: uniform
         return
     at_end = mode <= 0.0 or mode >= 1.0
     reach = 1.0 / abs(first) if at_end else 1.4 / math.sqrt(second)
     a, b = mode - reach, mode + reach
     if mode > 0.0 and a > 0.0:
-        rise = _slope(clicks, misses, rates, a)[0]
+        rise = slope_of(clicks, misses, rates, a)[0]
         hull[RISE], hull[LEFT] = rise, min(a - _drop(clicks, misses, rates, a, mode) / rise, mode)
     if mode < 1.0 and b < 1.0:
-        fall = -_slope(clicks, misses, rates, b)[0]
+        fall = -slope_of(clicks, misses, rates, b)[0]
         hull[FALL], hull[RIGHT] = fall, max(b + _drop(clicks, misses, rates, b, mode) / fall, mode)
 
 

@@ -16,10 +16,6 @@ Where the pseudo-code is silent:
   levels, tagged as filler;
 * when one level of each factor remains the choice is settled; at the horizon nothing special happens: sweeps go on;
 * ties for the best lower bound are broken at random; a void decision leaves its level with one pull less.
-
-Most decisions are certain, as a sweep plays its levels one after another with the partners drawn at its beginning. What
-is left to `chance` are these partners, and ties where outcomes are waited for. Eliminations count as made before the
-decision that they come with.
 """
 
 import math
@@ -35,7 +31,6 @@ from rankone.kernels.policy import (
     Race,
     View,
     adopt,
-    chance,
     decide,
     defeats,
     learn,
@@ -51,10 +46,7 @@ from rankone.numerics.arrays import Floats, Ints, starts_of
 State = TypeVar("State")
 
 # Fields of `SweepState.counters`.
-SWEEP_STAGE, SWEEP_TO_GO, SWEEP_FACTOR, SWEEP_POSITION, SWEEP_OPEN, SWEEP_HOW, SWEEP_LAST = range(7)
-# How the last decision came about: nothing was drawn; the leading levels, ties at random; the partners of the factor
-# SWEEP_LAST were drawn.
-SURE, LEADING, DRAWN = range(3)
+SWEEP_STAGE, SWEEP_TO_GO, SWEEP_FACTOR, SWEEP_POSITION, SWEEP_OPEN = range(5)
 # Fields of `SweepState.constants`.
 SWEEP_LOG_HORIZON, SWEEP_FIRST_LENGTH, SWEEP_CONFIDENCE = range(3)
 
@@ -66,7 +58,7 @@ class SweepState(NamedTuple):
     remaining: Ints  # (levels,) remaining levels of a factor, from the place of its first on
     pulls: Ints  # (levels,) outcomes of each level in the sweeps of its factor
     clicks: Ints  # (levels,) clicks among them
-    counters: Ints  # (7,) where in the stage we are, and how the last decision came about
+    counters: Ints  # (5,) where in the stage we are
     constants: Floats  # (3,)
     sizes: Ints  # (D,) levels of each factor
     first: Ints  # (D + 1,) the first level of each factor; all levels
@@ -95,7 +87,7 @@ def start_sweeps(
 ) -> State:
     """Return the state before stage 0; stage l ends at ``ceil(first_length * 4^l * log(horizon))`` sweeps in all."""
     log_horizon = math.log(horizon)
-    counters = np.zeros(7, np.int64)
+    counters = np.zeros(5, np.int64)
     counters[SWEEP_TO_GO] = max(1, math.ceil(first_length * log_horizon))  # horizon 1: a stage still has a sweep
     return state_class(
         counters=counters, constants=np.array([log_horizon, first_length, confidence]), **start_levels(sizes)
@@ -172,9 +164,8 @@ def find_leading(state: Any, rng: Any) -> None:
 
 
 @inlined
-def show(state: Any, how: int, shown: Any) -> None:
-    """Note how a decision came about, for `chance`; fill it in."""
-    state.counters[SWEEP_HOW] = how
+def show(state: Any, shown: Any) -> None:
+    """Fill in a decision."""
     if len(state.sizes) == 2:  # the loop below costs more than a pair
         shown[0], shown[1] = state.shown_last[0], state.shown_last[1] - state.first[1]
         return
@@ -191,11 +182,11 @@ def _decide(state: SweepState, context: Any, rng: Any, shown: Any) -> int:
     if index == 0 and one_combination_left(state):  # levels leave between sweeps only
         for factor in range(len(state.sizes)):
             levels[factor] = state.remaining[state.first[factor]]
-        show(state, SURE, shown)
+        show(state, shown)
         return FILLER
     if counters[SWEEP_TO_GO] == 0:  # outcomes of this stage are still missing
         find_leading(state, rng)
-        show(state, LEADING, shown)
+        show(state, shown)
         return FILLER
     factor, n_factors = counters[SWEEP_FACTOR], len(state.sizes)
     if index == 0:  # lines 12-13 and 17-18: the same partners for the whole sweep
@@ -204,9 +195,8 @@ def _decide(state: SweepState, context: Any, rng: Any, shown: Any) -> int:
                 drawn = state.first[other] + int(rng.random() * state.sizes[other])
                 levels[other] = state.defeated_by[drawn]
     levels[factor] = state.remaining[state.first[factor] + index]
-    counters[SWEEP_LAST] = factor
     counters[SWEEP_OPEN] += 1
-    show(state, DRAWN if index == 0 else SURE, shown)
+    show(state, shown)
     tag = n_factors * counters[SWEEP_STAGE] + factor
     index += 1
     if index == state.left[factor]:
@@ -278,41 +268,3 @@ def _view(state: SweepState) -> View:
     low, high = np.array([bounds(state, level) for level in range(len(levels))]).T
     left = state.defeated_by == levels
     return View("levels", state.pulls.copy(), state.clicks.copy(), low, high, left, "confidence interval")
-
-
-@noalloc
-def partner_share(state: Any, factor: int, level: int) -> float:
-    """Return the share of the draws that lead to this level, be it directly or because it defeated who was drawn."""
-    drawn = 0
-    for other in range(state.first[factor], state.first[factor + 1]):
-        drawn += state.defeated_by[other] == level
-    return drawn / state.sizes[factor]
-
-
-@noalloc
-def leading_share(state: Any, factor: int, level: int) -> float:
-    """Return the probability that `find_leading` finds this level of a factor."""
-    first = state.first[factor]
-    best, tied, its = -1.0, 0, -2.0
-    for index in range(first, first + state.left[factor]):
-        other = state.remaining[index]
-        mean = state.clicks[other] / (state.pulls[other] + (state.pulls[other] == 0))
-        tied = 1 if mean > best else tied + (mean == best)
-        best = max(best, mean)
-        if other == level:
-            its = mean
-    return 1.0 / tied if its == best else 0.0
-
-
-@chance.register(SweepState)
-def _chance(state: SweepState, shown: Any) -> float:
-    how, result = state.counters[SWEEP_HOW], 1.0
-    for factor in range(len(state.sizes)):
-        level = state.first[factor] + shown[factor]
-        if how == LEADING:
-            result *= leading_share(state, factor, level)
-        elif how == SURE or factor == state.counters[SWEEP_LAST]:
-            result *= level == state.shown_last[factor]
-        elif result > 0.0:
-            result *= partner_share(state, factor, level)
-    return result

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankone.kernels.policy import FILLER, decide
+from rankone.kernels.policy import FILLER, Belief, believe, decide
 from rankone.numerics.arrays import Ints
 from rankone.policies.base import ListPolicy, learns_nothing
-from rankone.policies.engines.lists.layout import draw_items
+from rankone.policies.engines.lists.layout import beta_belief, draw_items
 
 
 class RandomListState(NamedTuple):
@@ -35,3 +35,9 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
 
 
 learns_nothing(RandomListState)
+
+
+@believe.register(RandomListState)
+def _believe(state: RandomListState, rng: Any) -> Belief:
+    nothing = np.zeros(len(state.items))
+    return beta_belief(nothing, nothing, np.arange(len(nothing)))._replace(tag=FILLER)

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.compiling.compiled import noalloc
-from rankone.kernels.policy import decide, learn, settled
+from rankone.kernels.policy import Belief, believe, decide, learn, settled
 from rankone.numerics.arrays import Floats, Ints, Mask
 from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy, needed_horizon
@@ -148,7 +148,7 @@ def _count_click(state: Any, shown: Any, outcome: Any, item: int) -> bool:
     for at in range(first, end):
         state.wins[item, order[at]] += 1
     for above in range(len(shown)):  # not where both were clicked
-        if outcome[above] and state.block[shown[above]] == block:
+        if outcome[above] and shown[above] >= 0 and state.block[shown[above]] == block:
             state.wins[item, shown[above]] -= 1
     for at in range(first, end):
         won, lost = state.wins[item, order[at]], state.wins[order[at], item]
@@ -163,7 +163,7 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     news = False
     for position in range(len(shown)):
         item = shown[position]
-        if outcome[position] and tag >= state.since[state.block[item]]:
+        if item >= 0 and outcome[position] and tag >= state.since[state.block[item]]:
             news |= _count_click(state, shown, outcome, item)
     if news:
         _divide(state, len(shown))
@@ -172,3 +172,16 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
 @settled.register(TopRankState)
 def _settled(state: TopRankState) -> bool:
     return bool(state.counters[SETTLED])
+
+
+@believe.register(TopRankState)
+def _believe(state: TopRankState, rng: Any) -> Belief:
+    n_items = len(state.block)
+    return Belief(
+        state.block.copy(),
+        np.zeros(n_items),
+        np.zeros((n_items, 1)),
+        np.ones(1),
+        np.arange(n_items),
+        int(state.counters[CHANGES]),
+    )

@@ -17,10 +17,12 @@ from rankone.numerics.kl import bernoulli_kl
 from rankone.problems.product import Product
 from rankone.problems.rank_one import RankOne
 from rankone.problems.registry import as_problem
-from rankone.problems.theory.bounds import UpperBound, characteristic_time, upper_bound
+from rankone.problems.theory.bounds import UpperBound, upper_bound
+from rankone.problems.theory.time_to_be_sure import characteristic_time, least_decisions
 from rankone.specs import as_whole_number
 
 _SHOWN_PAIRS = 3
+_ERROR = 0.05
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -98,7 +100,7 @@ class Hardness(Answer):
 
     @property
     def characteristic_time(self) -> float | None:
-        """T*: nobody is sure of the best with an error of e before about T* log(1 / e) decisions, on its cross."""
+        """T*: to be sure of the best with an error of e takes at least T* d(e, 1 - e) decisions on average."""
         return characteristic_time(self.problem) if self.problem.is_plain else None
 
     @property
@@ -160,7 +162,8 @@ class Hardness(Answer):
         else:
             rows.append(("lower bound", f"{self.lower_bound:,.1f}", f"C log n with C = {constant:.6g}"))
         if time is not None and math.isfinite(time):
-            rows.append(("to be sure", f"{time * math.log(20.0):,.0f}", "decisions at least, error 5%: T* log 20"))
+            sure = f"{least_decisions(problem, _ERROR):,.0f}"
+            rows.append(("to be sure", sure, f"decisions at least, on average, error {_ERROR:.0%}"))
         if self.even_regret is not None:
             rows.append(("even regret", f"{self.even_regret:,.0f}", "all combinations shown evenly"))
         rows.append(("most regret", f"{self.most_regret:,.0f}", "worst combination always"))

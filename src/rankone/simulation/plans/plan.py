@@ -26,8 +26,8 @@ from rankone.evidence.levels import RARE, RATIOS
 from rankone.evidence.steering import AIMS, ERROR_RATE, margin_ratio_of_each
 from rankone.notebook import Answer
 from rankone.problems.product import Product
-from rankone.problems.theory.bounds import star_time
 from rankone.problems.theory.equal_split import equal_split_visitors
+from rankone.problems.theory.time_to_be_sure import least_decisions, star_time
 from rankone.progress import Progress, as_progress
 from rankone.simulation.plans.plan_inputs import check_plan, combinations_text
 from rankone.simulation.plans.rehearsal import Rehearsal, simulate_experiment
@@ -77,7 +77,7 @@ class Plan(Answer):
     margin: float
     error: float
     visitors_a_day: float | None
-    bound: float  # T* log(1 / error)
+    bound: float  # decisions that any rule makes at least, on average; 0: none is known (with a margin)
     spans: tuple[Span, ...]
     advice: tuple[str, ...]
     factors: dict[str, int]  # the number of levels of each; rows and columns are two factors
@@ -118,7 +118,7 @@ class Plan(Answer):
             "the whole site moves, if effects multiply and outcomes are reported equally completely and promptly for "
             "every level."
         )
-        least = [] if self.margin else [f"Theoretical minimum: about {count_text(self.bound)} visitors."]
+        least = [] if self.margin else [f"Theoretical minimum of any method: {count_text(self.bound)} visitors."]
         same = f" (margin {percent(self.margin)})" if self.margin else ""
         split = f"Equal split: judged once{same}, after all planned visitors, by two-proportion tests of each factor's "
         split += "best level against the others (Bonferroni). Looking earlier makes it wrong more often."
@@ -214,7 +214,7 @@ def plan(
     at_random = float(np.prod([1.0 - (size - 1) / size * lift / (1.0 + lift) for size in case.sizes]))
     lost = median * rate * (1.0 + lift) * (1.0 - at_random)
     spans.append(Span(CLASSIC, rounded(median), rounded(late), rounded(lost), rounded(late)))
-    bound = case.time_until(error)
+    bound = 0.0 if margin else least_decisions(case.problem(), error)
     planned = Plan(rate, lift, margin, error, visitors_a_day, bound, tuple(spans), (), levels)
     return dataclasses.replace(planned, advice=_advice(planned, case))
 
@@ -329,7 +329,7 @@ def _advice(planned: Plan, case: Case) -> tuple[str, ...]:
     aim, year = planned.main, _YEAR * planned.visitors_a_day
     if aim.median is not None and aim.median <= year:
         return ()
-    times = _USUAL_TIMES if aim.median is None else aim.median / planned.bound
+    times = _USUAL_TIMES if aim.median is None else aim.median / case.time_until(planned.error)
 
     def possible(other: Case) -> bool:
         if other.seen <= _SEEN_LEAST or other.best > 1.0:

@@ -71,7 +71,8 @@ class GoalPlan(Answer):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return self.depths() | {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return self.depths() | values | {"sentence": self._sentence()}
 
 
 def plan_goal(

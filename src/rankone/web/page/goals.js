@@ -22,14 +22,15 @@ function tableOf(goal) {
 }
 
 const GUARDRAILS = {
-  violated: "Guardrail violated: nobody is declared the winner.", cleared: "Guardrail cleared.",
-  open: "Guardrail: not enough data yet.",
+  violated: (since) => `Guardrail violated${since}: nobody is declared the winner.`, cleared: (since) => `Guardrail cleared${since}.`,
+  open: () => "Guardrail: not enough data yet.",
 };
 let chosen = null; // the name of the goal that is shown
 
 function panelOf(goal) {
   const capped = goal.kind === "yes-no" ? "" : `, capped at ${rounded(goal.cap)}`;
-  const said = [`${goal.better} is better${capped}.`, goal.steers ? "It steers." : "", GUARDRAILS[goal.guardrail] ?? ""];
+  const since = goal.since ? ` since ${new Date(1000 * goal.since).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })}` : "";
+  const said = [`${goal.better} is better${capped}.`, goal.steers ? "It steers." : "", GUARDRAILS[goal.guardrail]?.(since) ?? ""];
   return [element("p", { class: "note" }, said.filter(Boolean).join(" ")), element("div", { class: "scroll" }, tableOf(goal))];
 }
 

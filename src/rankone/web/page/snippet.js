@@ -1,32 +1,34 @@
 // For the pages of a site: asks once per view, shows what was chosen, tells the click. docs/snippet.md says how to use it.
+// The service delivers it with core.js inside.
 // Whatever the service does, the page stays as it was written: nothing is hidden before everything to show is known.
 (() => {
   const script = document.currentScript;
-  let { experiment, token, visitor, signature, context, within, decision, wait = 300 } = script.dataset;
-  const random = () => [...crypto.getRandomValues(new Uint32Array(4))].join("-");
-  const base = new URL(`v1/experiments/${encodeURIComponent(experiment)}/`, script.src);
+  let { experiment, token, visitor, signature, context, within, consent, decision, wait = 300 } = script.dataset;
+  const service = connect(script.src, token);
   const began = performance.now();
-
-  // A text without a declared type: browsers send it to another site without asking that site first.
-  const post = (to, body) => fetch(to, { body, method: "POST", keepalive: true });
-  const send = (to, what) => {
-    const body = JSON.stringify({ token, ...what });
-    navigator.sendBeacon?.(to, body) || post(to, body).catch(() => {});
-  };
-  const beacon = (what) => send(base + "beacon", what);
+  const beacon = (what) => service.beacon(experiment, what);
 
   // The same visitor gets the same decision; where nothing may be kept, a view is a visitor.
-  try {
-    visitor ??= localStorage.rankone ||= random();
-  } catch {}
+  const keep = () => {
+    try {
+      if (!script.dataset.visitor) visitor = localStorage.rankone ||= visitor;
+    } catch {}
+  };
+  visitor ??= random();
+  consent === "wait" || keep();
 
   // On any page of the site: rankone.track("order", 49.9, "order 17"), or a click on something with data-goal.
-  const others = window.rankone?.track;
-  const track = (goal, value, key = random()) => {
-    send(new URL("v1/track", script.src), { visitor, signature, goal, value, key });
-    others?.(goal, value, key);
+  const others = window.rankone;
+  window.rankone = {
+    track: (goal, value, key = random()) => {
+      service.track({ visitor, signature, goal, value, key });
+      others?.track(goal, value, key);
+    },
+    consent: () => {
+      keep();
+      others?.consent();
+    },
   };
-  window.rankone = { track };
   others || addEventListener("click", ({ target }) => {
     const { goal, value } = target.closest?.("[data-goal]")?.dataset ?? {};
     if (goal) window.rankone.track(goal, value && +value);
@@ -106,5 +108,5 @@
     for (const kind of ["click", "auxclick"]) addEventListener(kind, clicked, true);
   };
 
-  post(base + "visit", JSON.stringify({ token, visitor, signature, context })).then(answered).catch(() => {});
+  service.visit(experiment, { visitor, signature, context }).then(answered).catch(() => {});
 })();

@@ -139,6 +139,7 @@ _FIGURES: dict[str, tuple[type[CounterMetricFamily] | type[GaugeMetricFamily], s
     "goal_unmatched": (CounterMetricFamily, "outcomes of visitors without a decision", ("goal",)),
     "goal_late": (CounterMetricFamily, "outcomes after the goal's window", ("goal",)),
     "guardrail_violated": (GaugeMetricFamily, "1 if what leads is proven to be worse than allowed", ("goal",)),
+    "guardrail_changes": (CounterMetricFamily, "times that a guardrail was violated, cleared or open again", ("goal",)),
     "held_decisions": (GaugeMetricFamily, "outcomes that wait for a window's end", ()),
 }
 
@@ -161,6 +162,7 @@ def figures(fold: Fold) -> dict[str, Any]:
         "outcomes": counts,
         "levels_left": {factor: len(names) for factor, names in (left or {}).items()},
         "guardrail_violated": {name: int(status == VIOLATED) for name, status in guardrails(fold, state).items()},
+        "guardrail_changes": {name: known["times"] for name, known in fold.guards.items()},
         **_of_goals(fold),
     } | ({} if stage is None else {"stage": stage})
 

@@ -41,8 +41,7 @@ class GroupProfile:
         self.item_cells = cells.item_cells[self.items.start : self.items.stop + 1] - inside.start
         self.item, self.place = cells.item[inside] - self.items.start, cells.position[inside]
         self.impressions, self.clicks = cells.impressions[inside], cells.clicks[inside]
-        maximum = getattr(model, "_maximum", model.item_attraction_)  # where attractions were shrunk
-        self.a, self.g, self.labels = maximum[self.items], model.curves_[group], model._labels[group]
+        self.a, self.g, self.labels = model.item_attraction_[self.items], model.curves_[group], model._labels[group]
         self.prior: tuple[float, float] = getattr(model, "prior", (0.0, 0.0))
         self.label_of_item = self.labels[self.place[self.item_cells[:-1]]]
 
@@ -85,20 +84,15 @@ def attraction_ends(group: GroupProfile, scale: str, level: float) -> tuple[Floa
     references = group.references()
     reference = np.array([references[int(label)] for label in group.label_of_item], np.int64)
     everyone, factor = np.arange(len(group.a)), np.ones(len(group.a))
-    if scale == "balanced":
-        best = _best_items(group)
-        chosen = np.array([best[int(label)] for label in group.label_of_item], np.int64)
-        bounds = group.ends(level, (everyone, 1.0), (chosen, -0.5), (group.at(reference), 0.5))
-    else:
-        bounds = group.rates(everyone, reference, level)
-        factor = 1.0 / group.g[reference] if scale == "as-is" else factor
-        firsts = {label: int(group.rivals(label, place, level)[0]) for label, place in references.items()}
-        first = np.array([firsts[int(label)] for label in group.label_of_item], np.int64)
-        other = np.flatnonzero(first != reference)
-        if len(other):  # the highest of several equal positions is the highest by luck
-            there = group.rates(everyone[other], first[other], level)
-            bounds.low[other] = np.minimum(bounds.low[other], there.low)
-            bounds.high[other] = np.maximum(bounds.high[other], there.high)
+    bounds = group.rates(everyone, reference, level)
+    factor = 1.0 / group.g[reference] if scale == "as-is" else factor
+    firsts = {label: int(group.rivals(label, place, level)[0]) for label, place in references.items()}
+    first = np.array([firsts[int(label)] for label in group.label_of_item], np.int64)
+    other = np.flatnonzero(first != reference)
+    if len(other):  # the highest of several equal positions is the highest by luck
+        there = group.rates(everyone[other], first[other], level)
+        bounds.low[other] = np.minimum(bounds.low[other], there.low)
+        bounds.high[other] = np.maximum(bounds.high[other], there.high)
     error = np.where(summed(group.item, group.clicks, len(group.a)) > 0, group.a * bounds.error, np.nan)
     return error, factor * np.exp(bounds.low), np.minimum(factor * np.exp(bounds.high), 1.0)
 
@@ -108,15 +102,9 @@ def examination_ends(group: GroupProfile, scale: str, level: float) -> tuple[Flo
     size = len(group.g)
     error, low, high = np.zeros(size), np.zeros(size), np.ones(size)
     clicks = group.clicks_of_places()
-    best = _best_items(group) if scale == "balanced" else {}
     for label, reference in group.references().items():
         places = np.flatnonzero((group.labels == label) & (np.arange(size) != reference))
         members = np.append(reference, places)
-        if scale == "balanced":
-            bounds = group.ends(level, (group.at(members), 1.0), (best[label], 0.5), (group.at(reference), -0.5))
-            error[members], low[members] = group.g[members] * bounds.error, np.exp(bounds.low)
-            high[members] = np.minimum(np.exp(bounds.high), 1.0)
-            continue
         factor = group.g[reference] if scale == "as-is" else 1.0
         low[reference] = high[reference] = factor
         if not len(places):
@@ -142,14 +130,6 @@ def _allow_for_rivals(
         low[others] = np.minimum(low[others], factor * np.exp(bounds.low))
         if number == 0:
             high[others], high[rival] = factor * np.exp(bounds.high), factor
-
-
-def _best_items(group: GroupProfile) -> dict[int, int]:
-    """The item with the highest attraction of each component, by the component's label."""
-    return {
-        int(label): int(np.where(group.label_of_item == label, group.a, -1.0).argmax())
-        for label in np.unique(group.label_of_item)
-    }
 
 
 def places_information(border: Floats) -> Floats:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.errors import InputError
+from rankone.kernels.policy import Belief
 from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.base import Policy
 from rankone.specs import Numbers, amount
@@ -90,6 +91,17 @@ def _check_count(what: str, given: Numbers, n_positions: int) -> None:
         raise InputError(f"{what} of {amount(n_positions, 'position')}", got, "give one number per position")
 
 
+def beta_belief(looks: npt.ArrayLike, clicks: npt.ArrayLike, positions: Ints) -> Belief:
+    """Return the belief in which an item draws from Beta(clicks + 1, looks - clicks + 1).
+
+    >>> beta_belief([4, 0], [1, 0], np.arange(1)).misses.tolist()
+    [[3.0], [0.0]]
+    """
+    clicked = np.array(clicks, np.float64)
+    misses = np.maximum(np.asarray(looks, np.float64) - clicked, 0.0)[:, None]
+    return Belief(np.zeros(len(clicked), np.int64), clicked, misses, np.ones(1), positions.copy())
+
+
 @noalloc
 def draw_ties(ties: Floats, rng: Any) -> None:
     """Draw who wins a tie: the smaller number."""
@@ -140,8 +152,9 @@ def show_largest(state: Any, scores: Floats, ties: Floats, shown: Any) -> None:
 def count_looks(state: Any, shown: Any, outcome: Any, until: int) -> None:
     """Count the looks at items and their clicks, as far down as the list was read."""
     for position in range(looked_at(outcome, until)):
-        state.pulls[shown[position]] += 1
-        state.clicks[shown[position]] += outcome[position]
+        if shown[position] >= 0:
+            state.pulls[shown[position]] += 1
+            state.clicks[shown[position]] += outcome[position]
 
 
 @noalloc

@@ -22,13 +22,13 @@ import math
 from typing import Annotated, Any, NamedTuple
 
 from rankone.compiling.compiled import noalloc
-from rankone.kernels.policy import decide, learn
+from rankone.kernels.policy import Belief, believe, decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
 from rankone.numerics.betas.beta_tail import after_look, draw_above, tail
 from rankone.numerics.states import start_state
 from rankone.numerics.structures.sum_tree import owner, set_share, start_sums, sum_up
-from rankone.policies.engines.lists.layout import looked_at
+from rankone.policies.engines.lists.layout import beta_belief, looked_at
 
 # Columns of `TopDrawsState.chances`; fields of `bar` and of `counters`.
 ABOVE, HEIGHT = range(2)
@@ -223,4 +223,10 @@ def count_draw(state: Any, item: int, clicked: int) -> None:
 @learn.register(TopDrawsState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     for position in range(looked_at(outcome, state.counters[DRAWS_UNTIL])):
-        count_draw(state, shown[position], outcome[position])
+        if shown[position] >= 0:
+            count_draw(state, shown[position], outcome[position])
+
+
+@believe.register(TopDrawsState)
+def _believe(state: TopDrawsState, rng: Any) -> Belief:
+    return beta_belief(state.pulls, state.clicks, state.positions)

@@ -17,7 +17,6 @@ from rankone.kernels.policy import (
     FILLER,
     Race,
     View,
-    chances,
     decide,
     learn,
     race,
@@ -29,12 +28,11 @@ from rankone.kernels.policy import (
 )
 from rankone.numerics.arrays import Ints
 from rankone.policies.base import Policy, check_sizes, needed_horizon
-from rankone.policies.engines.combinations import add_chance, clear_chances, number_of, write_levels
+from rankone.policies.engines.combinations import number_of, write_levels
 
 # Fields of `UCB1ElimState.counters`.
 ROUNDS_NOW, ROUNDS_LAST, ROUNDS_ASKED, ROUNDS_WANTED, ROUNDS_POSITION, ROUNDS_OPEN = range(6)
-ROUNDS_LEFT, ROUNDS_HORIZON, ROUNDS_SHOWN, ROUNDS_HOW = range(6, 10)
-SURE, LEADING = -1, -2  # how the last decision came about; from 0 on: the pairs from this place on came in random order
+ROUNDS_LEFT, ROUNDS_HORIZON = range(6, 8)
 
 
 class UCB1ElimState(NamedTuple):
@@ -43,7 +41,7 @@ class UCB1ElimState(NamedTuple):
     pulls: Ints  # (K * L,) outcomes
     clicks: Ints  # (K * L,) clicks among them
     remaining: Ints  # (K * L,) the remaining pairs, first counters[ROUNDS_LEFT] entries
-    counters: Ints  # (10,)
+    counters: Ints  # (8,)
     sizes: Ints  # (2,) rows and columns
 
 
@@ -64,7 +62,7 @@ class UCB1Elim(Policy):
         check_sizes(n_rows, n_cols)
         horizon = needed_horizon(self, self.horizon)
         n_pairs = n_rows * n_cols
-        counters = np.zeros(10, np.int64)
+        counters = np.zeros(8, np.int64)
         counters[ROUNDS_NOW] = -1  # the first decision shuffles and opens round 0
         counters[ROUNDS_LAST] = max(0, math.floor(0.5 * math.log2(max(1.0, horizon / math.e))))
         counters[ROUNDS_LEFT], counters[ROUNDS_HORIZON] = n_pairs, horizon
@@ -145,15 +143,13 @@ def _decide(state: UCB1ElimState, context: Any, rng: Any, shown: Any) -> int:
             open_round(state)
         else:
             counters[ROUNDS_NOW] += 1
-    tag, how = FILLER, SURE
+    tag = FILLER
     if counters[ROUNDS_LEFT] == 1:
         combination = remaining[0]
     elif counters[ROUNDS_WANTED] == 0 and counters[ROUNDS_NOW] <= counters[ROUNDS_LAST]:  # outcomes are still missing
-        combination, how = leading_pair(state, rng), LEADING
+        combination = leading_pair(state, rng)
     else:
         combination = remaining[counters[ROUNDS_POSITION]]
-        if counters[ROUNDS_NOW] == 0 and counters[ROUNDS_WANTED] == counters[ROUNDS_ASKED]:
-            how = counters[ROUNDS_POSITION]  # nobody has seen the order yet
         counters[ROUNDS_POSITION] += 1
         if counters[ROUNDS_WANTED] > 0:
             tag = counters[ROUNDS_NOW]
@@ -161,28 +157,8 @@ def _decide(state: UCB1ElimState, context: Any, rng: Any, shown: Any) -> int:
         if counters[ROUNDS_POSITION] == counters[ROUNDS_LEFT]:
             counters[ROUNDS_POSITION] = 0
             counters[ROUNDS_WANTED] -= counters[ROUNDS_WANTED] > 0
-    counters[ROUNDS_SHOWN], counters[ROUNDS_HOW] = combination, how
     write_levels(state.sizes, combination, shown)
     return tag
-
-
-@chances.register(UCB1ElimState)
-def _chances(state: UCB1ElimState, shown: Any, cross: Any) -> bool:
-    clear_chances(cross)
-    counters, how, tied, best = state.counters, state.counters[ROUNDS_HOW], 0, -1.0
-    if how == SURE:
-        add_chance(state.sizes, shown, cross, counters[ROUNDS_SHOWN], 1.0)
-        return True
-    for step in range(2):  # the first time they are counted
-        for index in range(max(how, 0), counters[ROUNDS_LEFT]):
-            combination = state.remaining[index]
-            mean = 0.0 if how >= 0 else mean_of_pair(state, combination)
-            if step == 0:
-                tied = 1 if mean > best else tied + (mean == best)
-                best = max(best, mean)
-            elif mean == best:
-                add_chance(state.sizes, shown, cross, combination, 1.0 / tied)
-    return True
 
 
 @learn.register(UCB1ElimState)

@@ -9,12 +9,18 @@ the k-th most examined position.
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
-from rankone.kernels.policy import decide, learn
+from rankone.kernels.policy import Belief, believe, decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
 from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.layout import OfPositions, needed_examination, positions_by_weight, show_largest
+from rankone.policies.engines.lists.layout import (
+    OfPositions,
+    beta_belief,
+    needed_examination,
+    positions_by_weight,
+    show_largest,
+)
 
 
 class BCTSState(NamedTuple):
@@ -58,5 +64,11 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
 @learn.register(BCTSState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     for position in range(len(shown)):
-        state.looks[shown[position]] += state.examination[position]
-        state.clicks[shown[position]] += outcome[position]
+        if shown[position] >= 0:
+            state.looks[shown[position]] += state.examination[position]
+            state.clicks[shown[position]] += outcome[position]
+
+
+@believe.register(BCTSState)
+def _believe(state: BCTSState, rng: Any) -> Belief:
+    return beta_belief(state.looks, state.clicks, state.positions)

@@ -15,8 +15,11 @@ is no proof of its regret. A page of one position has nothing to learn about exa
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
+
 from rankone.compiling.compiled import noalloc
-from rankone.kernels.policy import decide, learn
+from rankone.compiling.tiers import tiered
+from rankone.kernels.policy import Belief, believe, decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.product_posterior import draw_factor, draw_factors, make_hull
 from rankone.numerics.states import start_state
@@ -93,8 +96,25 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     for position in range(len(shown)):
         item, missed = shown[position], 1 - outcome[position]
-        state.item_clicks[item] += outcome[position]
-        state.position_clicks[position] += outcome[position]
-        state.misses[item, position] += missed
-        state.misses_by_position[position, item] += missed
-        state.stale[item] = 1
+        if item >= 0:
+            state.item_clicks[item] += outcome[position]
+            state.position_clicks[position] += outcome[position]
+            state.misses[item, position] += missed
+            state.misses_by_position[position, item] += missed
+            state.stale[item] = 1
+
+
+def _sweep(state: Any, rng: Any) -> None:
+    draw_factors(
+        state.item_clicks, state.misses, state.examination, state.item_hulls, state.stale, state.attraction, rng
+    )
+    draw_examinations(state, rng)
+    rank_largest(state.examination, state.examination, state.positions)
+
+
+@believe.register(GibbsTSState)
+def _believe(state: GibbsTSState, rng: Any) -> Belief:
+    """Move the sampler by one step; given the examinations drawn, attractions are independent of each other."""
+    tiered(_sweep, __name__)(state, rng)
+    blocks, exams = np.zeros(len(state.attraction), np.int64), state.examination.copy()
+    return Belief(blocks, state.item_clicks.copy(), state.misses.copy(), exams, state.positions.copy())

@@ -9,7 +9,9 @@ from it (`numerics.product_posterior`), and the k-th largest draw goes to the k-
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
-from rankone.kernels.policy import decide, learn
+import numpy as np
+
+from rankone.kernels.policy import Belief, believe, decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.product_posterior import draw_factors
 from rankone.numerics.states import start_state
@@ -59,6 +61,13 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     for position in range(len(shown)):
         item = shown[position]
-        state.clicks[item] += outcome[position]
-        state.misses[item, position] += 1 - outcome[position]
-        state.stale[item] = 1
+        if item >= 0:
+            state.clicks[item] += outcome[position]
+            state.misses[item, position] += 1 - outcome[position]
+            state.stale[item] = 1
+
+
+@believe.register(PBMTSState)
+def _believe(state: PBMTSState, rng: Any) -> Belief:
+    blocks = np.zeros(len(state.clicks), np.int64)
+    return Belief(blocks, state.clicks.copy(), state.misses.copy(), state.examination.copy(), state.positions.copy())

@@ -11,6 +11,7 @@ from rankone.live.fold.fold import Fold
 from rankone.live.report.report import Report
 from rankone.live.winners import Candidate, candidate, chosen
 from rankone.simulation.plans.plan import Plan
+from rankone.simulation.plans.plan_goal import GoalPlan
 from rankone.simulation.plans.plan_inputs import check_plan
 from rankone.web.dashboard_data import shown
 from rankone.web.encoding import encode
@@ -23,7 +24,8 @@ from rankone.web.server.schemas import bodies
 from rankone.web.server.subprocess_tasks import run_in_subprocess
 
 _MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet"}
-_SHOWN, _PLAN, _FILE = {200: out.ExperimentAnswer}, {200: out.answer_of(Plan)}, {200: tuple(_MEDIA.values())}
+_SHOWN, _FILE = {200: out.ExperimentAnswer}, {200: tuple(_MEDIA.values())}
+_PLANNED: dict[str, Any] = {"problems": (429,), "slow": True}
 
 
 @operation("GET", "/v1/experiments", "read", answers={200: out.Experiments})
@@ -114,11 +116,25 @@ async def export(call: Call) -> Response:
     return Download(file, _MEDIA[kind], f"decisions.{kind}", service.exporting.release)
 
 
-@operation("POST", "/v1/plan", "read", body=bodies.PlanBody, answers=_PLAN, problems=(429,), slow=True)
+@operation("POST", "/v1/plan", "read", body=bodies.PlanBody, answers={200: out.answer_of(Plan)}, **_PLANNED)
 async def plan(call: Call) -> Response:
     """Say how many visitors an experiment needs until a verdict, and what it loses meanwhile; takes some seconds."""
-    service, wanted = call.service, call.body.model_dump()
-    levels, most = sum(check_plan(**wanted).values()), service.limits.plan_levels
+    wanted = call.body.model_dump()
+    return await _planned(call, sum(check_plan(**wanted).values()), wanted)
+
+
+@operation(
+    "POST", "/v1/plan/goal", "read", body=bodies.GoalPlanBody, answers={200: out.answer_of(GoalPlan)}, **_PLANNED
+)
+async def plan_goal(call: Call) -> Response:
+    """Say how many visitors revenue needs until it has a winner, or a guardrail until it is cleared."""
+    wanted = call.body.model_dump()
+    return await _planned(call, sum(wanted["factors"].values()), wanted | {"of_goal": True})
+
+
+async def _planned(call: Call, levels: int, wanted: dict[str, Any]) -> Response:
+    service = call.service
+    most = service.limits.plan_levels
     if levels > most:
         do = "plan fewer, or use `rankone plan` on a machine of yours"
         raise InputError(f"at most {most} levels together", levels, do)

@@ -22,7 +22,7 @@ from rankone.web.server.routes.routes_decisions import OUTCOME, answer_tell
 from rankone.web.server.schemas.answers import Tracked, Visited
 from rankone.web.server.schemas.bodies import BeaconBody, TrackBody, VisitBody
 
-_SNIPPET = Path(__file__).parents[2] / "page" / "snippet.js"
+_PAGE = Path(__file__).parents[2] / "page"
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "cross-origin",  # it is made to run in other sites' pages
@@ -109,7 +109,9 @@ async def snippet(call: Call) -> Response:
 
 @functools.cache
 def _written() -> tuple[bytes, bytes, str]:
-    """Return the snippet without its comments and margins, the same packed, and its ETag."""
-    lines = (line.strip() for line in _SNIPPET.read_text(encoding="utf-8").splitlines())
+    """Return the snippet with the core in it, without comments and margins, the same packed, and its ETag."""
+    core, snippet = ((_PAGE / name).read_text(encoding="utf-8") for name in ("core.js", "snippet.js"))
+    whole = snippet.replace("(() => {", "(() => {\n" + core.replace("export ", ""), 1)
+    lines = (line.strip() for line in whole.splitlines())
     plain = "\n".join(line for line in lines if line and not line.startswith("//")).encode()
     return plain, gzip.compress(plain, mtime=0), f'W/"{hashlib.sha256(plain).hexdigest()[:32]}"'

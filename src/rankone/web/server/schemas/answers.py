@@ -19,6 +19,7 @@ from rankone.live.report.report import Alarm, Report
 from rankone.live.report.segment_report import SegmentsReport
 from rankone.live.winners import Candidate
 from rankone.simulation.plans.plan import Plan, Span
+from rankone.simulation.plans.plan_goal import GoalPlan
 from rankone.web.server.access.tokens import Token
 from rankone.web.server.schemas.bodies import with_settings
 
@@ -27,6 +28,7 @@ _MORE: dict[type, dict[str, Any]] = {
     Candidate: {"log_e_value": float | None},
     Alarm: {"what": Literal["change", "misfit"], "did": Literal["restart", "test-all", "warn"]},
     Outcome: {"status": Literal["learned", "held", "late", "void", "unmatched", "refused"]},
+    GoalPlan: {"headline": str, "assumes": str, "sentence": str},
     Plan: {"meaning": str, "sentence": str},
     Report: {"basis": Literal["any", "steady"], "headline": str, "assumes": str, "control_effect": str}
     | dict.fromkeys(("warnings", "notes", "details"), list[str]),
@@ -63,6 +65,9 @@ def _in_json(hint: Any) -> Any:
     if get_origin(hint) is list or (get_origin(hint) is tuple and parts[-1] is ...):
         item: Any = _in_json(parts[0])
         return list[item]
+    if get_origin(hint) is dict:
+        value: Any = _in_json(parts[1])
+        return dict[str, value]
     return answer_of(hint) if dataclasses.is_dataclass(hint) or hasattr(hint, "_fields") else hint
 
 

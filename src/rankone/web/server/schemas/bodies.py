@@ -254,8 +254,8 @@ class WinnersQuery(Body):
     false_share: Annotated[float, Field(strict=False, gt=0, lt=1)] = 0.05
 
 
-class PlanBody(Body):
-    """An experiment to be planned. Left out: as `rankone.plan` has it."""
+class _Planned(Body):
+    """What all plans have."""
 
     factors: Annotated[
         dict[Text, Annotated[int, Field(ge=1, le=MAX_LEVELS)]], Field(min_length=1, max_length=MAX_FACTORS)
@@ -263,13 +263,29 @@ class PlanBody(Body):
     rate: Annotated[float, Field(gt=0, le=1)] = Field(
         description="click rate of a combination one change away from the best"
     )
-    lift: Annotated[float, Field(gt=0)] = Field(description="how much more often the best is clicked: 0.1 is 10% more")
     visitors_a_day: Annotated[float, Field(gt=0)] | None = Field(None, description="to have days too")
+    error: Annotated[float, Field(ge=1e-6, le=0.5)] = Field(0.05, description="the verdict may be wrong so often")
+
+
+class PlanBody(_Planned):
+    """An experiment to be planned. Left out: as `rankone.plan` has it."""
+
+    lift: Annotated[float, Field(gt=0)] = Field(description="how much more often the best is clicked: 0.1 is 10% more")
     aim: Literal["earn", "both", "decide"] | None = Field(None, description="left out: all of them")
     margin: Annotated[float, Field(ge=0, le=1)] = Field(
         0.0, description="a winner within this part of the best is enough"
     )
-    error: Annotated[float, Field(ge=1e-6, le=0.5)] = Field(0.05, description="the verdict may be wrong so often")
+
+
+class GoalPlanBody(_Planned):
+    """A goal to be planned: revenue or, with `worse_by`, a guardrail. Left out: as `rankone.plan_goal` has it."""
+
+    lift: Annotated[float, Field(ge=0)] = Field(0.0, description="how much more the best brings; not of a guardrail")
+    average: Annotated[float, Field(gt=0, le=MAX_CAP)] | None = Field(None, description="of an order; null: yes or no")
+    spread: Annotated[float, Field(ge=0, le=20)] = Field(1.0, description="of orders, as part of their average")
+    cap: Annotated[float, Field(gt=0, le=MAX_CAP)] | None = Field(None, description="null: ten average orders")
+    worse_by: Annotated[float, Field(gt=0, lt=1)] | None = Field(None, description="makes it a guardrail")
+    goals: Annotated[int, Field(ge=1, le=MAX_GOALS)] | None = Field(None, description="how many share the error")
 
 
 class NewToken(Body):
