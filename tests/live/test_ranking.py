@@ -10,7 +10,7 @@ from rankone.errors import Contradiction, InputError, KeyReused
 from rankone.live import Ask, Database, Ranking, Tell
 from rankone.live.fold import snapshot
 from rankone.live.fold.journal_reading import from_snapshot, replay
-from rankone.live.lists import CLICKED, Told, told_in, together
+from rankone.live.lists import CLICKED, Told, together, told_in
 from rankone.live.operate.doctor import examine
 from rankone.live.operate.export import decisions_table, write_decisions
 from rankone.numerics.seeds import generator
@@ -205,7 +205,9 @@ def test_what_was_not_seen_is_missing_and_not_refused():
     with start(None, policy="cascade-ts:until=all") as ranking:
         decision = ranking.ask()
         ranking.tell(decision, [], seen=1)
-        pulls, taught, state = ranking.look(lambda fold: (fold.pulls.sum(), fold.taught[0].sum(), fold.state.pulls.sum()))
+        pulls, taught, state = ranking.look(
+            lambda fold: (fold.pulls.sum(), fold.taught[0].sum(), fold.state.pulls.sum())
+        )
         assert (pulls, taught, state) == (1, 1, 1)
 
 

@@ -12,7 +12,7 @@ from rankone.numerics.seeds import generator
 from rankone.web.traffic import names_of, simulate_traffic, truth_of
 
 from .browser import DESKTOP, PHONE, needs_chromium, shown
-from .helpers import Api, running, until
+from .helpers import running, until
 
 ITEMS = ["News of the day", "Shoes", "Hats", "Bags", "Coats", "Socks"]
 SETTINGS = {"name": "home", "items": ITEMS, "positions": 3, "policy": "cascade-ts", "outcomes": {"window": 600}}
@@ -132,7 +132,9 @@ def test_the_snippet_shows_a_list_and_tells_clicks_and_what_was_seen(url, open_p
     with Client(url) as client:
         ranking = client.create("shop", items=ITEMS, positions=3, policy="cascade-ts", outcomes={"window": 600})
         page = open_page(f"{url}/health")
-        page.set_content(f'<main>{LIST}</main><script src="{url}/snippet.js" data-experiment="shop" data-wait="60000"></script>')
+        page.set_content(
+            f'<main>{LIST}</main><script src="{url}/snippet.js" data-experiment="shop" data-wait="60000"></script>'
+        )
         until(lambda: page.locator("[data-item]:visible").count() == 3)
         first = [part.get_attribute("data-item") for part in page.locator("[data-item]:visible").all()]
         page.locator("[data-item]:visible").nth(1).click()

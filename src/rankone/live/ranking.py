@@ -16,6 +16,7 @@ class RankingWishes(TypedDict, total=False):
     """Keywords of `Ranking`."""
 
     aim: str | None
+    gentle: bool | None
     explore: float | None
     seed: int | None
     stopping: Any

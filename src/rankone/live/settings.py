@@ -27,7 +27,7 @@ from rankone.specs import did_you_mean
 
 Thing = TypeVar("Thing")
 DEFAULT_POLICY = "uts"
-DEFAULT_LIST_POLICY = "cascade-ts"
+DEFAULT_LIST_POLICY = "gibbs-ts"
 MAX_COMBINATIONS = 10_000_000
 MAX_OPEN = 100_000  # decisions that may wait for their outcomes, unless the experiment says otherwise
 IGNORE, WARN, RESTART, TEST_ALL = ("ignore", "warn", "restart", "test-all")  # what an alarm may do
@@ -191,6 +191,13 @@ class Settings:
         "decision is a combination.",
         example=5,
     )
+    gentle: bool = declare(
+        kind.FLAG,
+        "Explore gently",
+        "Of a ranking: a list that explores is the present one with a single stranger, so nobody sees a random page; a "
+        "verdict takes about twice as many lists.",
+        False,
+    )
     aim: str = declare(
         kind.choice("earn", "both", "decide"),
         "Aim",
@@ -280,6 +287,7 @@ class WantedSettings(TypedDict, total=False):
 
     factors: Mapping[str, Sequence[str] | int] | None
     positions: int | None
+    gentle: bool | None
     aim: str | None
     goals: Mapping[str, Mapping[str, Any] | None] | None
     explore: float | None

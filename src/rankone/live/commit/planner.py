@@ -138,7 +138,9 @@ class Planner:
         kind, known = before
         value_before = None if kind == Kind.VOID else known
         ended = any(kind in CLOSING for kind, _ in decision.so_far)
-        if self._ranking and kind == Kind.HOLD and isinstance(request, Tell) and value is not None and not ended:  # a list may be reported in parts
+        if (
+            self._ranking and kind == Kind.HOLD and isinstance(request, Tell) and value is not None and not ended
+        ):  # a list may be reported in parts
             value = together(known, value)
             if value != known:
                 texts = _texts(request.source, request.token, decision.shown)

@@ -19,7 +19,8 @@ import numpy as np
 from rankone.compiling.tiers import tiered
 from rankone.errors import InputError
 from rankone.evidence.levels import Evidence
-from rankone.evidence.list_lottery import ListLottery, list_shares
+from rankone.evidence.list_lottery import ListLottery
+from rankone.evidence.list_shares import list_shares
 from rankone.evidence.lists import MOST_ITEMS, compare_lists, start_comparison, start_list_evidence, weigh_list
 from rankone.live.evidence.weighed_outcomes import fault_text
 from rankone.live.settings import Settings
@@ -53,7 +54,9 @@ class ListEvidence:
         self.n_items = n_items
         self.fits = n_items <= MOST_ITEMS
         positions, margin = self._settings.positions or 1, self._settings.stopping.margin
-        self.in_time: Evidence = start_list_evidence(n_items if self.fits else 0, positions, margin)  # of each two items
+        self.in_time: Evidence = start_list_evidence(
+            n_items if self.fits else 0, positions, margin
+        )  # of each two items
         self.versus: Evidence = start_comparison()  # of the policy's own lists with the control
         self.weighed = 0  # lists of this era
         self.proven = self.renews = False  # a verdict was noted; the lottery does not know it yet
@@ -65,8 +68,8 @@ class ListEvidence:
     def shares(self, control: float, lists: int) -> Floats:
         """Return the shares of the branches of a new lottery."""
         self.renews = False
-        settings = self._settings
-        return list_shares(settings.aim, settings.explore, control, self.proven, lists, self.n_items)
+        aim, explore, gentle = self._settings.aim, self._settings.explore, self._settings.gentle
+        return list_shares(aim, explore, control, self.proven, lists, self.n_items, gentle)
 
     def weigh(self, told: WeighedList) -> None:
         """Learn from a list with clicks."""

@@ -164,7 +164,8 @@ class ListFold(Fold):
         """Draw a list, or draw the one again that the journal has; count it."""
         head, texts = events.heads[index], events.texts[index]
         limits = limits_of(texts)
-        version, drawn, chances = -1, ((), FILLER), None
+        version, chances = -1, None
+        drawn: tuple[tuple[int, ...], int] = ((), FILLER)
         if self.stopped is not None:
             drawn = self._stopped_list(limits), FILLER
         elif self.state is not None:

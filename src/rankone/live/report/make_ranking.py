@@ -51,11 +51,13 @@ def ranking_facts(fold: ListFold) -> dict[str, Any]:
 
 def list_due(fold: ListFold) -> list[tuple[Kind, str]]:
     """Return the rare events that it is time for: that a verdict is there, and a stop on it."""
+    if fold.stopped is not None:
+        return []
     evidence, verdict = fold.evidence, list_verdict(fold)
     due, steer = list[tuple[Kind, str]](), {"proven": verdict.decided}
     if evidence.noted or (verdict.decided and not evidence.proven):
         due.append((Kind.STEER, json.dumps(steer)))
-    if fold.settings.stopping.auto and verdict.decided and fold.stopped is None:
+    if fold.settings.stopping.auto and verdict.decided:
         margin = percent(fold.settings.stopping.margin, 2)
         why = "the best items are known" if verdict.set_proven else f"good enough, within {margin} of the best"
         note = {"levels": verdict.present, "why": f"{why}, {percent(1.0 - evidence.error)} sure"}

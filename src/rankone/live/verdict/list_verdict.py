@@ -45,9 +45,11 @@ def list_verdict(fold: ListFold) -> ListVerdict:
     order_proven = found.order_doubt <= error and (set_proven or alone) and size > 1
     present = [int(place) for place in found.best] if set_proven or enough else usual
     others = np.setdiff1d(np.arange(len(living)), present)
-    proven = evidence.in_time.proof[np.ix_(present, others)] >= claims.of_set
+    proven = evidence.in_time.proof[np.ix_(np.array(present), others)] >= claims.of_set
     sides = zip(found.inside.tolist(), found.outside.tolist(), strict=True)
     standing = [IN if inside else OUT if outside else OPEN for inside, outside in sides]
+    if set_proven:
+        standing = [IN if place in present else OUT for place in range(len(living))]
     decided = order_proven if fold.settings.stopping.decide == "order" else set_proven or enough
     progress = float(proven.mean()) if proven.size else 1.0
     return ListVerdict(
