@@ -70,7 +70,6 @@ class Decisions(gymnasium.Env[Floats, Ints]):
 
 
 def _each_once(shown: Ints, n_items: int) -> Ints:
-    """Return a list without repeats."""
     known = dict.fromkeys([*shown.tolist(), *range(n_items)])
     return np.array(list(known)[: len(shown)], np.int64)
 

@@ -7,7 +7,8 @@ import pytest
 
 from rankone import as_policy
 from rankone.compiling.compiled import compiled
-from rankone.evidence.list_lottery import EXPLORE, GENTLE, OWN, chances_at, draw_list, start_lottery
+from rankone.evidence.list_chances import EXPLORE, GENTLE, OWN, chances_at
+from rankone.evidence.list_lottery import draw_list, start_lottery
 from rankone.kernels.policy import believe, decide, learn
 from rankone.numerics.seeds import generator
 from tests.oracles.list_chances import gentle_lists

@@ -77,8 +77,8 @@ def test_an_arena_of_factors(tmp_path):
     assert found.scores()["policy"].to_list() == ["uts", "uniform"]
     assert np.isfinite(found.ratios()["mean_ratio"].to_numpy()).all()
     page = rankone.report(tmp_path).read_text()
-    assert "rankone arena" in page
-    assert "--factors" in page
+    assert "rankone.arena(" in page
+    assert "factors=True" in page
     assert (tmp_path / "arena.png").exists()
     for more, said in (
         ({"lists": True}, "Expected one arena, such as the arena of lists or of factors, but got lists, factors"),

@@ -67,8 +67,6 @@ def test_a_paired_study_continues_as_such_and_not_as_another(tmp_path):
     assert rankone.Study.load(tmp_path).paired
     with pytest.raises(InputError, match="paired"):
         study("uts", paired=False, out=tmp_path)
-    shares = both.traffic(run=2)
-    assert shares.filter(pl.col("policy") == "uts").height == 4 * 8
 
 
 def test_the_command_says_who_beats_whom():

@@ -61,6 +61,10 @@ NEEDS = {
     "changes": "read",
     "whoami": "read",
     "tokens": "admin",
+    "webhooks": "admin",
+    "make_webhook": "admin",
+    "try_webhook": "admin",
+    "take_out_webhook": "admin",
     "make_token": "admin",
     "revoke": "admin",
     "stop": "admin",
@@ -83,6 +87,7 @@ NEEDS = {
     "page_page_js": None,
     "page_panels_js": None,
     "page_combinations_js": None,
+    "page_core_js": None,
     "page_goals_js": None,
     "page_segments_js": None,
     "page_ranking_js": None,
@@ -91,6 +96,7 @@ NEEDS = {
     "page_manage_js": None,
     "page_manage_create_js": None,
     "page_manage_tokens_js": None,
+    "page_manage_webhooks_js": None,
     "page_verdict_js": None,
     "page_tables_js": None,
     "page_charts_js": None,
@@ -111,6 +117,10 @@ WHOLE = (
     "whoami",
     "tokens",
     "revoke",
+    "webhooks",
+    "make_webhook",
+    "try_webhook",
+    "take_out_webhook",
 )  # their path names no experiment
 
 

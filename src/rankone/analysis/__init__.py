@@ -7,13 +7,5 @@ from rankone.analysis.what_if.what_if import WhatIf, WhatIfLists, evaluate, eval
 
 analyze = analyse  # the American spelling
 
-__all__ = [
-    "Analysis",
-    "ReplayedPolicy",
-    "WhatIf",
-    "WhatIfLists",
-    "analyse",
-    "analyze",
-    "evaluate",
-    "evaluate_lists",
-]
+__all__ = ["Analysis", "ReplayedPolicy", "WhatIf", "WhatIfLists", "analyse", "analyze", "evaluate"]
+__all__ += ["evaluate_lists"]

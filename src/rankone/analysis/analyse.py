@@ -113,7 +113,6 @@ def analyse(
 def _experiment_counts(
     database: str | os.PathLike[str], experiment: str | None, archive: str | os.PathLike[str] | None, rest: bool
 ) -> FactorCounts:
-    """The outcomes of a live experiment that count."""
     from rankone.live import Database
     from rankone.live.operate.export import decisions_table
 
@@ -126,7 +125,6 @@ def _experiment_counts(
 
 
 def _control(control: Mapping[str, str] | str, counts: FactorCounts) -> dict[str, str]:
-    """Read a control, and find its levels."""
     if isinstance(control, str):
         control = named_levels(control, "a control")
     if set(control) != set(counts.factors):

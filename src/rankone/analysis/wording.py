@@ -139,7 +139,6 @@ def _certainty(result: Analysis) -> list[str]:
 
 
 def _apart(result: Analysis, factor: str) -> str:
-    """Say which levels cannot be compared."""
     groups = result.groups[factor]
     apart = " with ".join(some_of(quoted(group)) for group in groups)
     if len(groups) > 2:
@@ -159,7 +158,6 @@ def _apart(result: Analysis, factor: str) -> str:
 
 
 def _against_control(result: Analysis) -> list[str]:
-    """Compare the best combination with the control."""
     ratio, alone = result.against_control, max(result.counts.sizes) == 1
     if result.control is None or ratio is None or result.doubtful or alone:
         return []
@@ -172,7 +170,6 @@ def _against_control(result: Analysis) -> list[str]:
 
 
 def _winner(result: Analysis) -> list[str]:
-    """Say what the highest observed rate is worth."""
     best = result.winner
     if result.combinations.height < 2 or not _enough(result):
         return []
@@ -187,7 +184,6 @@ def _winner(result: Analysis) -> list[str]:
 
 
 def _few_data(result: Analysis) -> list[str]:
-    """Say which levels rest on few clicks."""
     few = result.levels.filter(pl.col("clicked") < FEW_CLICKS)
     clicks = int(result.counts.clicked.sum())
     if few.is_empty():
@@ -197,7 +193,6 @@ def _few_data(result: Analysis) -> list[str]:
 
 
 def _next_step(result: Analysis) -> str:
-    """Say what to do next."""
     counts = result.counts
     if max(counts.sizes) == 1:
         return f"Next: show another {counts.factors[0]} to some visitors."

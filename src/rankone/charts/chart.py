@@ -108,11 +108,7 @@ def names_of(table: pl.DataFrame, column: str) -> list[Any]:
 class Marks:
     """How the values of a column look: colours, dashes and shapes, each of which tells them apart by itself.
 
-    Args:
-        column: the column.
-        names: its values.
-        grey: one more value, which is grey, with a stroke for a shape.
-        options: of the encodings, such as title or legend.
+    `names` are its values, `grey` one more, with a stroke for a shape; `options` are of the encodings.
     """
 
     def __init__(self, column: str, names: Sequence[str], grey: str | None = None, **options: Any) -> None:

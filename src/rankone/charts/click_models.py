@@ -57,7 +57,6 @@ def _marks(names: Sequence[str]) -> Marks:
 
 
 def _places(table: pl.DataFrame, x: str, title: str) -> Any:
-    """An axis that marks every place."""
     return alt.X(f"{x}:Q", title=title, axis=alt.Axis(values=table[x].unique().sort().to_list(), format="d"))
 
 

@@ -104,6 +104,5 @@ def _legend(shown: pl.DataFrame, powers: bool) -> list[str]:
 
 
 def _lines(shown: pl.DataFrame) -> list[float]:
-    """Round numbers over the range of the points."""
     values = pl.concat([shown["low"], shown["mean"], shown["high"]]).drop_nulls().to_list()
     return log_lines(round_numbers(min(values), max(values))) if values else []

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from rankone.charts.chart import COLOURS, Chart, Marks, drawn, log_axis, names_of, short_axis, small_title
+from rankone.charts.chart import Chart, Marks, drawn, log_axis, names_of, short_axis, small_title
 
 LOWER_BOUND = "asymptotic lower bound"
 _WORTH_A_LOOK = 1.0  # lost clicks: up to here policies differ by chance alone, and a log axis would magnify that
@@ -22,15 +22,10 @@ def regret_chart(
     columns: int = 3,
     titles: Mapping[str, str] | None = None,
 ) -> Chart:
-    """Draw a study's long table (problem, policy, run, step, regret).
+    """Draw a study's long table (problem, policy, run, step, regret), a panel a problem, `columns` panels in a row.
 
-    Args:
-        table: one row per run and step.
-        bound_constants: C(u, v) of each problem that should show its lower bound C log(step).
-        log_steps: logarithmic time.
-        log_regret: logarithmic regret.
-        columns: panels in a row.
-        titles: what to write above the panel of a problem, where that is not its name.
+    `bound_constants` are C(u, v) of problems that should show their lower bound C log(step), `titles` what to write
+    above panels, where that is not the problem's name.
 
     >>> table = pl.DataFrame({"problem": ["2x2"] * 4, "policy": ["uts"] * 4, "run": [0, 0, 1, 1],
     ...                       "step": [1, 100, 1, 100], "regret": [0.0, 6.0, 0.4, 9.0]})
@@ -72,7 +67,6 @@ def regret_chart(
 
 
 def _about(curves: pl.DataFrame) -> str:
-    """What lines and bands are."""
     low, high = (int(curves["runs"].quantile(share) or 0) for share in (0.0, 1.0))
     runs = f"{high:,} runs" if low == high else f"{low:,} to {high:,} runs"
     return "One run of each." if high <= 1 else f"Lines: mean of {runs}. Bands: two standard errors to each side."
@@ -113,29 +107,3 @@ def _bounds(table: pl.DataFrame, constants: Mapping[str, float]) -> pl.DataFrame
     ]
     schema = {"problem": pl.String, "policy": pl.String, "step": pl.Int64, "mean": pl.Float64, "marked": pl.Boolean}
     return pl.DataFrame(rows, schema=schema)
-
-
-def spread_chart(table: pl.DataFrame, columns: int = 3, titles: Mapping[str, str] | None = None) -> Chart:
-    """Draw the final regret of every run and, as a diamond, the median.
-
-    `table` has a row per run: problem, policy, run, regret.
-
-    >>> runs = {"problem": ["p"] * 3, "policy": ["a", "a", "b"], "run": [0, 1, 0], "regret": [3.0, 4.0, 7.0]}
-    >>> chart = spread_chart(pl.DataFrame(runs))
-    """
-    policies = names_of(table, "policy")
-    x = alt.X("regret:Q", title="cumulative regret of a run", axis=short_axis(tickCount=5))
-    y = alt.Y("policy:N", sort=policies, title=None, axis=alt.Axis(labelLimit=170))
-    tooltip = ["policy:N", "run:Q", alt.Tooltip("regret:Q", format=",.1f")]
-
-    def panel(name: str) -> Any:
-        here = table.filter(pl.col("problem") == name)
-        middle = here.group_by("policy", maintain_order=True).agg(pl.col("regret").median())
-        runs = drawn(here, x=x, y=y, tooltip=tooltip).mark_tick(thickness=2, opacity=0.55, color=COLOURS[0])
-        median = drawn(middle, x=x, y=y).mark_point(shape="diamond", filled=True, size=90, color="black", opacity=1)
-        layers = alt.layer(runs, median)
-        return layers.properties(title=(titles or {}).get(name, name), width=330, height=24 * len(policies))
-
-    about = small_title("Marks: one run each. Diamonds: medians.")
-    grid = alt.concat(*(panel(name) for name in names_of(table, "problem")), columns=columns, title=about)
-    return Chart(grid.resolve_scale(x="independent"))

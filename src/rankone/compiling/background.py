@@ -1,7 +1,6 @@
 """The process that compiles in the background: it reads what to compile from standard input, and has low priority.
 
-Of all processes that share a cache on disk one compiles at a time, so that many that start together do not fill the
-machine's memory; the others wait before they have loaded anything large.
+Of all processes that share a cache one compiles at a time; the others wait before they have loaded anything large.
 """
 
 import contextlib

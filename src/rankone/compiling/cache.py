@@ -33,12 +33,8 @@ _used: set[Path] = set()  # folders that this process has looked in
 
 
 class KernelCache(caching.NullCache):
-    """Where Numba looks for one compiled function, and keeps it: in a folder `key` of each root.
-
-    Args:
-        entry: the function before it is compiled.
-        key: from the modules of the types that it is compiled for to the name of the folder, a hash of all it is made
-            from.
+    """Where Numba looks for one compiled function, and keeps it: in a folder of each root, named by `key`, a function
+    from the modules of its types to a hash of all it is made from.
     """
 
     cache_path: Path | None = None  # root in which the function was found, or is kept

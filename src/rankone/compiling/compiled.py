@@ -93,10 +93,8 @@ def compile_errors_explained(module: str) -> Iterator[None]:
 
 
 def _in_a_sentence(text: str, module: str) -> InputError:
-    """Find the line and the reason in Numba's text, the one place where an error's text is read.
-
-    There is no other way: of the error of a kernel that another one calls, Numba keeps nothing but its text inside the
-    outer one's (`TypingError.loc` is the line of the call in our own loop). If the text changes, all of it is shown.
+    """Find the line and the reason in Numba's text: of the error of a kernel that another one calls, Numba keeps
+    nothing else. If the text changes, all of it is shown.
     """
     file = getattr(sys.modules.get(module), "__file__", None) or module
     line = re.search(rf'{re.escape(Path(file).name)}"?(?:, line | \()(\d+)', text)

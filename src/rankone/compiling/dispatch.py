@@ -32,12 +32,8 @@ Result = TypeVar("Result")
 class Dispatched(Generic[Parameters, Result]):
     """A kernel with an implementation for each class of state; subclasses inherit, as methods do.
 
-    An implementation is kept on the class itself, so that it goes wherever the class goes: to a worker process, too,
-    when a script or a notebook defines the policy.
-
-    Args:
-        declaration: function with the kernel's name, its parameters (the state first) and its explanation.
-        default: from a class of state that has no implementation of its own to what it does; None: it must have one.
+    An implementation is kept on the class itself, so that it goes wherever the class goes, to a worker process, too. A
+    class without one runs what `default` makes of it; None: it must have one.
     """
 
     __name__: str
@@ -117,11 +113,7 @@ def extends(state_class: Any) -> Callable[[type], Any]:
 
 
 def dispatched(declaration: Callable[Parameters, Result]) -> Dispatched[Parameters, Result]:
-    """Declare a kernel that every class of state has to register.
-
-    The function says its name, its parameters and what it returns; its body never runs. Where nothing is registered,
-    `Dispatched.of` says so.
-    """
+    """Declare a kernel that every class of state has to register; the function's own body never runs."""
     return Dispatched(declaration, lambda state_class: None)
 
 

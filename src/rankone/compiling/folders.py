@@ -1,11 +1,8 @@
-"""Where rankone keeps on disk what makes it fast.
+"""Where rankone keeps on disk what makes it fast: in $RANKONE_CACHE_DIR, or in the user's cache directory.
 
-The directory is $RANKONE_CACHE_DIR, or one in the user's cache directory. Where it cannot be written (a service without
-a home, a container), what is there is still used and what is missing goes to a directory of the user's own below the
-system's temporary one, the same for all processes. Where that cannot be either, nothing is kept.
-
-What is found there is run. So directories and files count only if they belong to this user or to root and nobody else
-can write to them (`is_closed`), and all that is made here is made so, whatever the umask.
+Where that cannot be written, what is there is still used and what is missing goes to a directory of the user's own
+below the system's temporary one. What is found is run: so files and directories count only if they belong to this user
+or to root and nobody else can write to them (`is_closed`), and all that is made here is made so, whatever the umask.
 """
 
 import contextlib

@@ -1,8 +1,7 @@
 """Hashes of the sources behind compiled code: change a line, and the next process compiles what it may change.
 
-Numba checks only the file of the function it caches, not the files of the kernels that function calls. So a cache is
-named after a hash of all files that the function's modules import, directly or not: `closure_key`. Constants are
-compiled in as well, so imports count whatever they import. Studies note the hash of all sources: `source_key`.
+Numba checks only the file of the function it caches. So a cache is named after a hash of all files that the function's
+modules import, directly or not: `closure_key`. Studies note the hash of all sources: `source_key`.
 """
 
 import functools

@@ -73,11 +73,8 @@ class _Entry(CPUDispatcher):
 
 
 class Tiered:
-    """An entry point of compiled code that runs as plain Python as long as it is not compiled.
-
-    Args:
-        entry: the function.
-        modules: of the policies and worlds that it is called with.
+    """An entry point, for policies and worlds of these modules, that runs as plain Python as long as it is not
+    compiled.
     """
 
     def __init__(self, entry: Callable[..., Any], *modules: str) -> None:
@@ -216,7 +213,6 @@ class _Before:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """Yield what a tuple holds, however deep."""
     if isinstance(value, tuple):
         for part in value:
             yield from _parts(part)

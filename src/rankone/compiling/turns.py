@@ -1,7 +1,6 @@
 """Processes that need the same function compile it once: one does, the others wait and read what it has kept.
 
-The workers of a study, or of a service, start together and would all compile the same. A turn is a lock on one byte of
-a file beside what is kept: the operating system ends it with the process that has it, however that ends.
+A turn is a lock on one byte of a file beside what is kept: it ends with the process that has it.
 """
 
 import contextlib

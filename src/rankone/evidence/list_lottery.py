@@ -11,52 +11,42 @@ Every list is one of four kinds. Which one is drawn first, with shares that are 
 A *lottery* is what lists are drawn from until enough outcomes have come in for another: arrays that do not change. So
 many open decisions share one, and probabilities can be worked out long after the draw: for a click, in the moment it is
 told. They follow from the lottery and from what was asked and shown, bit for bit.
-
-**Mixtures.** Let P_m be the probability of the items above with the kind m, and pi_m(i) that of item i after them. The
-probabilities of beginnings mix, conditional ones do not:
-
-    pi(i) = sum of w_m P_m pi_m(i) / sum of w_m P_m
-
-**Pins, candidates.** Where an item is pinned to a position, the others are drawn for the positions that are left; the
-pinned one is certain there. Only candidates compete. A list can have fewer positions than usual.
-
-**What a policy cannot say.** A policy without a belief shows what it decides. Then a list that is not the policy's own
-is judged among lists that are not (which kind it is was drawn before, independently of all else), and nothing is known
-of the policy's own. The same holds where the belief's order is not that of positions (`gibbs-ts` while another position
-than the first seems to be looked at most): what is probable given the items *ranked* above is known, given those
-*standing* above it is not.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from rankone.compiling.compiled import kernel, noalloc
+from rankone.evidence.list_chances import (
+    CONTROL,
+    EXPLORE,
+    GENTLE,
+    OWN,
+    ListLottery,
+    chances_of,
+    count_left,
+    free_positions,
+    nth_left,
+)
 from rankone.kernels.policy import Belief
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
-from rankone.numerics.betas.ordered_draws import ordered_chances
 from rankone.numerics.betas.product_posterior import HULL, draw_factor, make_hull
 
-OWN, EXPLORE, GENTLE, CONTROL = range(4)  # kinds of lists
 KINDS_OF_LISTS = ("own", "explore", "gentle", "control")
 _RENEWED = 100  # a lottery is renewed when so many parts more outcomes are there: it is never 1% behind
-UNKNOWN = -1.0
-
-
-class ListLottery(NamedTuple):
-    """What lists are drawn from; items are numbered from 0."""
-
-    shares: Floats  # (4,) of each kind; they add up to 1
-    blocks: Ints  # (L,) as in `Belief`; empty where the policy has none
-    clicks: Floats  # (L,)
-    misses: Floats  # (L, R)
-    rates: Floats  # (R,)
-    positions: Ints  # (K,)
-    hulls: Floats  # (L, 5) what draws are made from
-    present: Ints  # (L,) all items, the best first: the present list is the first that may be shown
-    control: Ints  # (L,) all items, the start list first
-    tag: Ints  # (1,) of the policy's own lists
+__all__ = [
+    "CONTROL",
+    "EXPLORE",
+    "GENTLE",
+    "KINDS_OF_LISTS",
+    "OWN",
+    "ListLottery",
+    "draw_list",
+    "renewal_due",
+    "start_lottery",
+]
 
 
 def start_lottery(
@@ -99,263 +89,6 @@ def renewal_due(outcomes_then: int, outcomes: int) -> bool:
     (True, False, True)
     """
     return outcomes - outcomes_then >= max(1, outcomes_then // _RENEWED)
-
-
-@noalloc
-def _says(lottery: Any) -> bool:
-    """Tell whether the policy's probabilities are known, given the items above in the order of positions."""
-    for rank in range(len(lottery.positions)):
-        if lottery.positions[rank] != rank:
-            return False
-    return len(lottery.blocks) > 0
-
-
-@noalloc
-def _equal(lottery: Any, one: int, other: int) -> bool:
-    if lottery.clicks[one] != lottery.clicks[other]:
-        return False
-    for k in range(len(lottery.rates)):  # noqa: SIM110 - no generators in compiled code
-        if lottery.misses[one, k] != lottery.misses[other, k]:
-            return False
-    return True
-
-
-@kernel
-def _in_block(lottery: Any, above: Any, rest: Any, of_above: Any, of_rest: Any) -> bool:
-    """Fill in probabilities within one block, as `ordered_chances` does; equal items are equally probable."""
-    first, same = (above[0] if len(above) > 0 else rest[0]), True
-    for item in above:
-        same = same and _equal(lottery, first, item)
-    for item in rest:
-        same = same and _equal(lottery, first, item)
-    if not same:
-        return ordered_chances(lottery.clicks, lottery.misses, lottery.rates, above, rest, of_above, of_rest)
-    for position in range(len(above)):
-        of_above[position] = 1.0 / (len(above) - position + len(rest))
-    for index in range(len(rest)):
-        of_rest[index] = 1.0 / len(rest)
-    return True
-
-
-@noalloc
-def _first_block(lottery: Any, left: Any, above: Any, start: int) -> int:
-    """Return the first block that has items left or, from one of the items above on, has items there; -1: none."""
-    block = -1
-    for item in range(len(left)):
-        if left[item] and (block < 0 or lottery.blocks[item] < block):
-            block = lottery.blocks[item]
-    for position in range(start, len(above)):
-        each = lottery.blocks[above[position]]
-        block = each if block < 0 or each < block else block
-    return block
-
-
-@kernel
-def _own_chances(lottery: Any, left: Any, above: Any, steps: Any, cross: Any) -> None:
-    """Fill in how probable the policy's list was at each position so far, and each item at the next.
-
-    Args:
-        lottery: what was drawn from.
-        left: which items may be shown; changed: which are left.
-        above: the items above, but for pinned ones.
-        steps: (above,) to be filled in.
-        cross: (L,) to be filled in; zeros so far.
-    """
-    for position in range(len(above)):
-        left[above[position]] = False
-    start = 0
-    while True:
-        block, others, end = _first_block(lottery, left, above, start), 0, start
-        if block < 0:
-            return
-        while end < len(above) and lottery.blocks[above[end]] == block:
-            end += 1
-        rest = np.empty(len(left), np.int64)
-        for item in range(len(left)):
-            if left[item] and lottery.blocks[item] == block:
-                rest[others] = item
-                others += 1
-        if end < len(above) and others > 0:  # whoever stands here passed by items of an earlier block
-            steps[start:] = 0.0
-            return
-        of_rest = np.empty(others)
-        known = _in_block(lottery, above[start:end], rest[:others], steps[start:end], of_rest)
-        if others > 0:
-            for index in range(others):
-                cross[rest[index]] = of_rest[index] if known else 1.0 / others
-            return
-        start = end
-
-
-@noalloc
-def _ranked_chances(order: Any, left: Any, above: Any, steps: Any, cross: Any) -> None:
-    """Fill in the same of a list that is certain: the first of an order."""
-    place = 0
-    for position in range(len(above) + 1):
-        while place < len(order) and not left[order[place]]:
-            place += 1
-        if place == len(order):
-            return
-        if position == len(above):
-            cross[order[place]] = 1.0
-        else:
-            steps[position] = 1.0 if order[place] == above[position] else 0.0
-        place += 1
-
-
-@noalloc
-def _count(left: Any) -> int:
-    """Return how many items are left."""
-    count = 0
-    for item in range(len(left)):
-        count += 1 if left[item] else 0
-    return count
-
-
-@noalloc
-def _nth_left(order: Any, left: Any, number: int) -> int:
-    """Return the item of an order that comes after so many that are left."""
-    for place in range(len(order)):
-        if left[order[place]]:
-            if number == 0:
-                return int(order[place])
-            number -= 1
-    return -1
-
-
-@noalloc
-def _is_stranger(order: Any, left: Any, item: int, n_free: int) -> bool:
-    """Tell whether an item is none of the first of an order that are left."""
-    seen = 0
-    for place in range(len(order)):
-        if left[order[place]]:
-            seen += 1
-            if order[place] == item:
-                return seen > n_free
-    return False
-
-
-@noalloc
-def _gentle_chances(order: Any, left: Any, above: Any, n_free: int, steps: Any, cross: Any) -> None:
-    """Fill in the same of the present list with one stranger at one of its `n_free` positions.
-
-    `left` says which items may be shown; `cross` holds zeros.
-    """
-    strangers, place, met = _count(left) - n_free, 0, False
-    for position in range(len(above) + 1):
-        while place < len(order) and not left[order[place]]:
-            place += 1
-        if place == len(order):
-            return
-        usual = order[place]
-        place += 1
-        odd = 0.0 if met or strangers <= 0 else 1.0 / (n_free - position)
-        if position == len(above):
-            for rank in range(n_free, n_free + strangers if odd > 0.0 else 0):
-                cross[_nth_left(order, left, rank)] = odd / strangers
-            cross[usual] = 1.0 - odd
-        elif above[position] == usual:
-            steps[position] = 1.0 - odd
-        else:
-            steps[position] = odd / strangers if _is_stranger(order, left, above[position], n_free) else 0.0
-            met = True
-
-
-@kernel
-def _chances(lottery: Any, allowed: Any, above: Any, n_free: int, own: bool, steps: Any, crosses: Any) -> None:
-    """Fill in the probabilities of all kinds: (4, above) of the items above, (4, L) of those at the next position."""
-    left = allowed.copy()
-    if own and lottery.shares[OWN] > 0.0:
-        _own_chances(lottery, left, above, steps[OWN], crosses[OWN])
-    left[:] = allowed
-    n_left = _count(left)
-    for position in range(len(above)):
-        steps[EXPLORE, position] = 1.0 / (n_left - position)
-        left[above[position]] = False
-    for item in range(len(left)):
-        if left[item]:
-            crosses[EXPLORE, item] = 1.0 / (n_left - len(above))
-    _gentle_chances(lottery.present, allowed, above, n_free, steps[GENTLE], crosses[GENTLE])
-    _ranked_chances(lottery.control, allowed, above, steps[CONTROL], crosses[CONTROL])
-
-
-@noalloc
-def _free(pinned: Any, until: int) -> int:
-    """Return how many of the first positions have no pinned item."""
-    count = 0
-    for position in range(until):
-        count += 1 if pinned[position] < 0 else 0
-    return count
-
-
-@kernel
-def _unpinned(pinned: Any, shown: Any, until: int) -> Any:
-    """Return the items at the first positions, but for pinned ones."""
-    result, count = np.empty(until, np.int64), 0
-    for position in range(until):
-        if pinned[position] < 0:
-            result[count] = shown[position]
-            count += 1
-    return result[:count]
-
-
-@kernel
-def chances_at(lottery: Any, allowed: Any, pinned: Any, shown: Any, kind: int, position: int, cross: Any) -> bool:
-    """Fill in how probable each item was at a position, given those above; return False where nobody can say.
-
-    Args:
-        lottery: what the list was drawn from.
-        allowed: (L,) which items could be shown: candidates, but for pinned ones.
-        pinned: (n,) the item pinned to each position of this list, -1: none.
-        shown: (n,) the list.
-        kind: of the list, as `draw_list` returned it.
-        position: counted from 0.
-        cross: (L,) to be filled in.
-    """
-    cross[:] = 0.0
-    if pinned[position] >= 0:
-        cross[pinned[position]] = 1.0
-        return True
-    own = _says(lottery)
-    if not own and kind == OWN:
-        return False
-    above = _unpinned(pinned, shown, position)
-    steps, crosses = np.zeros((4, len(above))), np.zeros((4, len(cross)))
-    _chances(lottery, allowed, above, _free(pinned, len(pinned)), own, steps, crosses)
-    total = 0.0
-    for each in range(4):
-        weight = lottery.shares[each] if each != OWN or own else 0.0
-        for before in range(len(above)):
-            weight *= steps[each, before]
-        total += weight
-        if weight > 0.0:
-            for item in range(len(cross)):
-                cross[item] += weight * crosses[each, item]
-    for item in range(len(cross)):
-        cross[item] /= total
-    return total > 0.0
-
-
-@kernel
-def _chances_of(lottery: Any, allowed: Any, pinned: Any, shown: Any, kind: int, chances: Any) -> None:
-    """Fill in how probable what was shown was at each position, given those above; -1: nobody can say."""
-    own, place = _says(lottery), 0
-    above = _unpinned(pinned, shown, len(pinned))
-    steps, crosses = np.zeros((4, len(above))), np.zeros((4, len(allowed)))
-    if own or kind != OWN:
-        _chances(lottery, allowed, above, len(above), own, steps, crosses)
-    weights = lottery.shares.copy()
-    if not own:
-        weights[OWN] = 0.0
-    for position in range(len(pinned)):
-        chances[position] = 1.0
-        if pinned[position] < 0:
-            before, after = weights.sum(), 0.0
-            for each in range(4):
-                weights[each] *= steps[each, place]
-                after += weights[each]
-            chances[position] = after / before if own or kind != OWN else UNKNOWN
-            place += 1
 
 
 @noalloc
@@ -408,9 +141,9 @@ def _fill(order: Any, left: Any, shown: Any) -> None:
 @noalloc
 def _swap_in(order: Any, left: Any, pinned: Any, rng: Any, shown: Any) -> None:
     """Fill in the present list, with a stranger at one of its positions."""
-    n_free, n_left = _free(pinned, len(pinned)), _count(left)
+    n_free, n_left = free_positions(pinned, len(pinned)), count_left(left)
     place, rank = int(rng.random() * n_free), n_free + int(rng.random() * (n_left - n_free))
-    stranger = _nth_left(order, left, rank)
+    stranger = nth_left(order, left, rank)
     _fill(order, left, shown)
     for position in range(len(shown)):
         if pinned[position] < 0:
@@ -422,10 +155,10 @@ def _swap_in(order: Any, left: Any, pinned: Any, rng: Any, shown: Any) -> None:
 @noalloc
 def _shuffle(order: Any, left: Any, rng: Any, shown: Any) -> None:
     """Fill the positions that show nothing yet with items that are left, drawn uniformly."""
-    n_left = _count(left)
+    n_left = count_left(left)
     for position in range(len(shown)):
         if shown[position] < 0:
-            shown[position] = _nth_left(order, left, int(rng.random() * n_left))
+            shown[position] = nth_left(order, left, int(rng.random() * n_left))
             left[shown[position]] = False
             n_left -= 1
 
@@ -436,7 +169,7 @@ def _draw(lottery: Any, kind: int, own: Any, allowed: Any, pinned: Any, rng: Any
     left = allowed.copy()
     shown[:] = pinned
     if kind == OWN and len(lottery.blocks) > 0:
-        ranked = np.empty(_free(pinned, len(pinned)), np.int64)
+        ranked = np.empty(free_positions(pinned, len(pinned)), np.int64)
         _draw_own(lottery, allowed, pinned, rng, np.empty(len(allowed)), ranked, shown)
     elif kind == OWN:
         for position in range(len(shown)):
@@ -462,7 +195,7 @@ def draw_list(lottery: Any, own: Any, allowed: Any, pinned: Any, rng: Any, shown
         pinned: (n,) the item pinned to each position of this list, -1: none.
         rng: where randomness comes from.
         shown: (n,) to be filled in.
-        chances: (n,) to be filled in; -1: nobody can say.
+        chances: (n,) to be filled in, -1: nobody can say; (0,) where nobody asks.
     """
     drawn, kind = rng.random(), OWN
     for each in range(CONTROL, OWN, -1):
@@ -471,5 +204,6 @@ def draw_list(lottery: Any, own: Any, allowed: Any, pinned: Any, rng: Any, shown
             break
         drawn -= lottery.shares[each]
     _draw(lottery, kind, own, allowed, pinned, rng, shown)
-    _chances_of(lottery, allowed, pinned, shown, kind, chances)
+    if len(chances) > 0:
+        chances_of(lottery, allowed, pinned, shown, kind, chances)
     return kind

@@ -10,7 +10,7 @@ distance to the last click above), the examination of DBN, visitors who leave ea
 items, and any drift of the site. Nothing of E needs to be known.
 
 **The test.** Go down a list, position by position. Given the past, the items above and the clicks above, let a and b be
-the probabilities with which x or y would be shown at k (`rankone.evidence.list_lottery.chances_at`). Neither is above,
+the probabilities with which x or y would be shown at k (`rankone.evidence.list_chances.chances_at`). Neither is above,
 and E_k is the same for both, as it looks at what is above and not at what stands at k. So of the clicks at k on either,
 
     P(it was on x) = a q_x / (a q_x + b q_y)
@@ -66,7 +66,7 @@ from rankone.evidence.levels import (
     weigh_click,
     weigh_nonclick,
 )
-from rankone.evidence.list_lottery import CONTROL, OWN, chances_at
+from rankone.evidence.list_chances import CONTROL, OWN, chances_at
 from rankone.numerics.arrays import Ints, Mask
 
 MOST_ITEMS = 200  # evidence about each pair: more items take too much memory

@@ -1,8 +1,7 @@
 """The assignment problem: each column its own row, with the largest sum (the Hungarian method, by shortest paths).
 
-One column after the other finds its row, along the cheapest path of rows taken and given up; prices (duals) keep all
-costs at least 0. K columns of L rows take some K^2 L steps at most. Scratch space is the caller's:
-three lines of numbers and three of whole numbers, each one longer than there are rows.
+K columns of L rows take some K^2 L steps at most. Scratch space is the caller's: three lines of numbers and three of
+whole numbers, each one longer than there are rows.
 """
 
 import math

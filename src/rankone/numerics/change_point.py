@@ -137,9 +137,8 @@ def _ratios_misfit(past: Floats, fresh: Floats, level: float, scale: float) -> f
 def changed_ratios(past: Floats, fresh: Floats, delta: float) -> bool:
     """Tell whether the ratios of several things to the reference, the first of them, are others than they were.
 
-    `past` and `fresh` have outcomes, clicks and the sum of the reference's rates at the time, of each thing; of the
-    reference `fresh` has outcomes and clicks. Twice the evidence is about chi-square with a degree of freedom for each
-    thing; its tail is bounded as by Laurent, Massart (2000), lemma 1.
+    `past` and `fresh` have outcomes, clicks and the sum of the reference's rates at the time, of each thing. Twice the
+    evidence is about chi-square; its tail is bounded as by Laurent, Massart (2000), lemma 1.
     """
     things, evidence = 0.0, math.inf
     for thing in range(1, len(past)):

@@ -16,10 +16,7 @@ class PowerLaw(NamedTuple):
 
 
 def fit_power_law(x: npt.ArrayLike, y: npt.ArrayLike, y_se: npt.ArrayLike) -> PowerLaw:
-    """Fit a power law to means `y` with standard errors `y_se`: a least-squares line through the logarithms.
-
-    All points weigh the same: policies that work in stages step from level to level, and a point whose runs happen to
-    agree is no nearer to the law than others. The standard error covers noise and lack of fit, whichever is larger.
+    """Return the exponent of a power law through points that weigh the same; its error covers noise and lack of fit.
 
     >>> fit_power_law([1, 2, 4, 8], [3, 6, 12, 24], [0.1, 0.1, 0.1, 0.1]).exponent
     1.0

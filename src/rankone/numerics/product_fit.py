@@ -1,18 +1,16 @@
 """The likeliest product of levels, for any number of factors: P(click) = product over factors of the level's value.
 
 With x the logarithm of the values, a cell with n impressions and c clicks has the log-likelihood
-c eta + (n - c) log(1 - exp(eta)), eta the sum of its levels' x. It is concave wherever eta < 0, so damped Newton steps
-find the maximum. A cell has one level of each factor, so the largest factor's block of the curvature is diagonal: it is
-eliminated first, and a step costs the cube of the other levels only.
+c eta + (n - c) log(1 - exp(eta)), eta the sum of its levels' x: concave wherever eta < 0, so damped Newton steps find
+the maximum. The largest factor's block of the curvature is diagonal and eliminated first.
 
-Values are probabilities: no combination may have eta > 0, whether it was shown or not. Cells with nothing but clicks
-are therefore taken to have a barrier of a few misses, fewer with each step, and steps take the odds of a click for
-unknowns of their own, as interior-point methods do (Nocedal and Wright, "Numerical optimization", 2006, chapter 19). Of
-combinations that were never shown only the one of the largest x can break the bound first; where it does, it and others
-that break it join as such cells.
+Values are probabilities: no combination may have eta > 0, whether it was shown or not. So cells with nothing but clicks
+have a barrier of a few misses, fewer with each step, and steps take the odds of a click for unknowns of their own
+(interior points: Nocedal and Wright, "Numerical optimization", 2006, chapter 19). Combinations that were never shown
+and break the bound join as such cells.
 
-A `tilt` adds tilt . x to the log-likelihood, which is to add so many clicks to levels. It moves the maximum along the
-profile of any contrast; `rankone.analysis.product.intervals` reads intervals off that path.
+A `tilt` adds tilt . x to the log-likelihood, which is to add so many clicks to levels: it moves the maximum along the
+profile of any contrast (`rankone.analysis.product.intervals`).
 """
 
 import dataclasses

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from rankone.charts.page import filled, whole_page
+from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.numerics.arrays import starts_of
 from rankone.pages.narration import Combination, factor_words, idea, sizes
-from rankone.pages.recipes import command_text, is_named_problem
 from rankone.pages.recording import MOST_LEVELS, Frame, Recorder
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, Product, RankOne
+from rankone.problems.files import is_problem_file
 from rankone.problems.registry import as_problem, as_rank_one
 from rankone.specs import amount, as_seed, as_whole_number
 from rankone.writing import write_file
@@ -40,13 +42,29 @@ def example() -> RankOne:
     )
 
 
+def is_named_problem(world: Problem) -> bool:
+    """Tell whether a problem's name, such as needle:8x8, is all that is needed to make it again.
+
+    >>> import rankone
+    >>> is_named_problem(rankone.needle(8, 8)), is_named_problem(rankone.RankOne([0.5], [0.5], name="mine"))
+    (True, False)
+    """
+    if is_problem_file(world.name):
+        return False
+    try:
+        return as_problem(world.name).digest == world.digest
+    except InputError:
+        return False
+
+
 def _made_again(policy: Policy, problem: Problem, horizon: int, seed: int, text: str | None, made: bool = False) -> str:
     """Return the command that makes an explanation again; the Python, if the problem is `made` and has no name."""
     if made:
         code = f"import rankone\n\nproblem = rankone.{type(problem).__name__}(**{problem.to_dict()!r})\n"
         return f'{code}rankone.explain({policy.label!r}, problem, horizon={horizon}, seed={seed}).save("explain")'
-    options = {"policy": policy.label, "problem": text, "horizon": horizon, "seed": seed}
-    return command_text("explain", options, "explain")
+    options = {"policy": policy.label, "problem": text, "horizon": horizon, "seed": seed, "out": "explain"}
+    words = [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
+    return shlex.join(["rankone", "explain", *words])
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

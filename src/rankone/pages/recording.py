@@ -141,7 +141,6 @@ class Recorder:
         return self.frames
 
     def _see(self, decision: AgentDecision) -> None:
-        """Let the world answer, and count."""
         (clicked,) = self._answer(decision.shown)
         self._last = (decision, bool(clicked))
         self.agent.tell(decision, bool(clicked))
@@ -212,7 +211,6 @@ class Recorder:
         return None if seen is None or seen.about == "levels" else seen.left.reshape(self.problem.shape)
 
     def _left(self, standing: Race) -> int:
-        """How many combinations are left."""
         alive = self._alive(self.agent.state)
         return narration.combinations(standing) if alive is None else int(alive.sum())
 

@@ -12,9 +12,8 @@ from typing import Any
 import polars as pl
 
 from rankone.charts.chart import Chart
-from rankone.charts.regret import spread_chart
 from rankone.errors import InputError
-from rankone.pages import recipes
+from rankone.problems.base import problem_to_dict
 from rankone.simulation.arena import Arena
 from rankone.simulation.store import finished_runs, read_about
 from rankone.simulation.study import TITLES, Study
@@ -50,40 +49,30 @@ class Part:
 def study_part(directory: Path) -> Part:
     """Tell a study from its runs, however many are finished."""
     about, study = read_about(directory, "study"), Study.load(directory)
-    wanted = len(study.problems) * len(study.policies) * about["runs"]
     if not study.runs:
         raise InputError(f"finished runs in {directory}", "none yet", "let the study run, then ask again")
-    named = all(recipes.is_named_problem(world) for world in study.problems)
-    summary = study.summary()
-    code = {"In Python": recipes.study_python(about, study.problems, named)}
-    command = recipes.study_command(about, study.problems, named)
-    if command is not None:
-        code = {"On the command line": command} | code
-    curves = {"linear axes": study.chart()}
+    summary, curves = study.summary(), {"linear axes": study.chart()}
     if study.table.height / max(1, about["runs"]) <= _MOST_POINTS:
         curves["log axes"] = study.chart(log_steps=True, log_regret=True)
-    sources = {key for _, key, _ in finished_runs(directory)}
     warnings = {
-        f"The study is not finished: {len(study.runs):,} of {wanted:,} runs.": len(study.runs) < wanted,
-        "Runs of several versions of the policies are mixed in this directory.": len(sources) > 1,
+        f"The study is not finished: {len(study.runs):,} of {study.wanted:,} runs.": study.is_partial,
+        "Runs of several versions of the policies are mixed in this directory.": len(
+            {key for _, key, _ in finished_runs(directory)}
+        )
+        > 1,
     }
-    finals = study.table.filter(pl.col("step") == study.horizon)
-    titles = {problem.name: problem.title for problem in study.problems}
-    settings = {"horizon": study.horizon, "runs of each policy on each problem": about["runs"], "seed": about["seed"]}
-    settings |= {"feedback": study.feedback.label, "checkpoints": len(study.checkpoints)}
-    files = {"summary.csv": summary.write_csv(), "curves.csv": _curves(study.table)}
+    names = ("policies", "horizon", "runs", "seed", "checkpoints", "feedback", "paired")
+    settings = {name: about[name] for name in names if name in about}
+    problems = [problem_to_dict(problem) for problem in study.problems]
     return Part(
-        title=_meeting(len(study.policies), len(study.problems)),
-        sentence=_least_regret(summary, study.horizon),
-        settings=settings,
+        title=f"{_policies(len(study.policies))} on {amount(len(study.problems), 'problem')}",
+        sentence=study.headline or study._sentence(),
+        settings=settings | {"checkpoints": len(study.checkpoints), "feedback": study.feedback.label},
         about=about,
-        charts={
-            "Regret against time: mean over runs, band of two standard errors": _specs(curves),
-            "Every run: its final regret, and the median": _specs({"": spread_chart(finals, titles=titles)}),
-        },
-        tables={"Final regret": _summary_for_people(summary), "Problems": _problems(study)},
-        code=code,
-        files=files | recipes.problem_files(study.problems),
+        charts={"Regret against time: mean over runs, band of two standard errors": _specs(curves)},
+        tables={"Final regret": _for_people(summary), "Who beats whom": study.versus(), "Problems": _problems(study)},
+        code={"In Python": _again("simulate", problems, settings, "summary()")},
+        files={"summary.csv": summary.write_csv()},
         warning=" ".join(warning for warning, holds in warnings.items() if holds),
     )
 
@@ -91,23 +80,17 @@ def study_part(directory: Path) -> Part:
 def sweep_part(directory: Path) -> Part:
     """Tell a sweep that `Sweep.save` wrote."""
     about, sweep = read_about(directory, "sweep"), Sweep.load(directory)
-    figures = ("runs", "regret_mean", "regret_se", "regret_median", "sync_points", "cut_off")
-    shown = [*dict.fromkeys([*sweep.grid, sweep.x, "policy"]), *figures]
-    exponents = sweep.exponents()
-    laws = [
-        f"{row['policy']}{' (' + row['panel'] + ')' if row['panel'] else ''} {row['exponent']:.2f} ± {row['se']:.2f}"
-        for row in exponents.to_dicts()
-        if row["exponent"] is not None
-    ]
-    drawn = {"log axes": sweep.chart(), "linear axes": sweep.chart(log=False)}
+    settings = dict(sweep.settings) | {"grid": about["grid"], "x": sweep.x}
     return Part(
         title=f"Sweep: {directory.resolve().name}",
-        sentence=f"Regret as a power of {sweep.x}: {'; '.join(laws[:6])}." if laws else f"Regret against {sweep.x}.",
-        settings={**sweep.settings, "grid": sweep.grid, "x": sweep.x},
+        sentence=f"Regret against {sweep.x}, at {amount(sweep.table.height, 'point')}.",
+        settings=settings,
         about=about,
-        charts={f"Regret against {sweep.x}": _specs(drawn)},
-        tables={"Points": sweep.table.select(shown), f"Exponents of {sweep.x}": exponents},
-        code={"In Python": recipes.sweep_python(about)},
+        charts={
+            f"Regret against {sweep.x}": _specs({"log axes": sweep.chart(), "linear axes": sweep.chart(log=False)})
+        },
+        tables={"Points": sweep._shown(), f"Exponents of {sweep.x}": sweep.exponents()},
+        code={"In Python": _again("sweep", settings.pop("problems"), settings, "table")},
         files={"sweep.csv": sweep.table.write_csv()},
     )
 
@@ -116,19 +99,17 @@ def arena_part(directory: Path) -> Part:
     """Tell an arena that `Arena.save` wrote."""
     about, arena = read_about(directory, "arena"), Arena.load(directory)
     scores = arena.scores()
-    best = scores.row(0, named=True)
-    against = f"{best['against_mean']:.2f} times the regret of {arena.against} (geometric mean), at worst "
-    against += f"{best['against_worst']:.2f} times, on {best['worst_problem']}"
-    unit = f"the regret of {arena.against}" if arena.of_lists else "the lower bound"
+    best, unit = scores.row(0, named=True), f"the regret of {arena.against}" if arena.of_lists else "the lower bound"
+    given = {name: value for name, value in arena.settings.items() if value is not None and value is not False}
     return Part(
-        title=f"Arena: {_meeting(scores.height, arena.table['problem'].n_unique())}",
-        sentence=f"Over all problems {best['policy']} has the least regret"
-        f"{'' if best['policy'] == arena.against else ': ' + against}.",
+        title=f"Arena: {_policies(scores.height)} on {amount(arena.table['problem'].n_unique(), 'problem')}",
+        sentence=f"Over all problems {best['policy']} has least regret: {best['against_mean']:.2f} times as much as "
+        f"{arena.against} (geometric mean), at worst {best['against_worst']:.2f} times, on {best['worst_problem']}.",
         settings=arena.settings,
         about=about,
         charts={f"Regret as a multiple of {unit}": _specs({"": arena.chart()})},
         tables={f"Scores: ratios to {arena.against}": scores, "Every problem": arena.table.drop("half", "trap")},
-        code={"On the command line": recipes.arena_command(about), "In Python": recipes.arena_python(about)},
+        code={"In Python": _again("arena", given.pop("problems", None), given, "scores()")},
         files={"arena.csv": arena.table.write_csv(), "scores.csv": scores.write_csv()},
     )
 
@@ -139,15 +120,14 @@ def reproduction_part(directory: Path) -> Part:
     claims = pl.read_csv(directory / "claims.csv")
     tables = {title: pl.read_csv(directory / f"{title}.csv", infer_schema_length=None) for title in about["tables"]}
     holds = int((claims["verdict"] == "holds").sum())
-    shown = {title: _summary_for_people(table) if _is_summary(table) else table for title, table in tables.items()}
     command = about["command"] or "rankone reproduce"
     return Part(
         title=f"The paper reproduced: {command.removeprefix('rankone reproduce ')}",
         sentence=f"{holds} of {claims.height} claims hold, as measured here.",
-        settings={"command": command, **_studies(directory)},
+        settings={"command": command},
         about=about,
         charts={name: {"": json.loads((directory / f"{name}.json").read_text())} for name in about["charts"]},
-        tables={"The paper's claims, measured": claims, **shown},
+        tables={"The paper's claims, measured": claims, **tables},
         code={"On the command line": f"{command} --out {shlex.quote(directory.resolve().name)}"},
         files={f"{name}.csv": table.write_csv() for name, table in {"claims": claims, **tables}.items()},
     )
@@ -162,65 +142,33 @@ KINDS: dict[str, Callable[[Path], Part]] = {
 }
 
 
+def _again(function: str, problems: Sequence[Any] | None, settings: Mapping[str, Any], shown: str) -> str:
+    """Return the Python that makes a result again; problems are texts, or the plain values of one."""
+    made = ", ".join(
+        f"problem_from_dict({each!r})" if isinstance(each, dict) else repr(each) for each in problems or ()
+    )
+    first = {} if problems is None else {"problems": f"[{made}]"}
+    given = first | {name: repr(value) for name, value in settings.items()}
+    lines = "".join(f"    {name}={value},\n" for name, value in given.items())
+    # As CSV: a frame is shown with its middle columns left out, and the report offers the same CSV to compare with.
+    imports = "import rankone\n" + "from rankone.problems.base import problem_from_dict\n" * ("problem_from" in made)
+    return f"{imports}\nresult = rankone.{function}(\n{lines})\nprint(result.{shown}.write_csv())\n"
+
+
 def _specs(charts: Mapping[str, Chart]) -> dict[str, Any]:
     return {name: chart.altair.to_dict() for name, chart in charts.items()}
 
 
-def _meeting(policies: int, problems: int) -> str:
-    return f"{policies} {'policy' if policies == 1 else 'policies'} on {amount(problems, 'problem')}"
+def _policies(number: int) -> str:
+    return f"{number} {'policy' if number == 1 else 'policies'}"
 
 
-def _least_regret(summary: pl.DataFrame, horizon: int) -> str:
-    """Say who lost least, on the one problem or on how many."""
-    ranked = summary.sort("regret_mean")
-    best, after = ranked.group_by("problem", maintain_order=True).first(), f"fter {amount(horizon, 'decision')}"
-    if best.height > 1:
-        wins = best["policy"].value_counts(sort=True).rows()
-        won = [f"{policy} on {amount(count, 'problem')}" for policy, count in wins]
-        return f"Least regret a{after}: {', '.join(won)}."
-    first, *others = ranked.to_dicts()[:4]
-    error = f" ± {first['regret_se']:,.2g}" if first["regret_se"] else ""
-    said = f"{first['policy']} has the least regret a{after}: {first['regret_mean']:,.4g}{error}."
-    if others and first["regret_mean"] > 0:
-        ratios = [f"{row['policy']} {row['regret_mean'] / first['regret_mean']:.1f} times" for row in others]
-        said += f" Others have more: {', '.join(ratios)} as much."
-    return said
-
-
-def _studies(directory: Path) -> dict[str, str]:
-    """What the studies behind a reproduced figure were played with, by their place."""
-    studies = {path.parent: read_about(path.parent, "study") for path in sorted(directory.rglob("study.json"))}
-    return {
-        f"study {path.relative_to(directory)}".removesuffix(" ."): f"horizon {about['horizon']:,}, "
-        f"{amount(about['runs'], 'run')} of each policy on each problem, seed {about['seed']}"
-        for path, about in studies.items()
-    }
-
-
-# A page has room for whole words.
-_FOR_PEOPLE = TITLES | {"regret_p95": "95% quantile", "seconds": "seconds per run"}
-_FOR_PEOPLE.pop("steps_per_second")
-
-
-def _is_summary(table: pl.DataFrame) -> bool:
-    return set(_FOR_PEOPLE) <= set(table.columns)
-
-
-def _summary_for_people(summary: pl.DataFrame) -> pl.DataFrame:
-    return summary.select(*_FOR_PEOPLE).rename(_FOR_PEOPLE)
+def _for_people(summary: pl.DataFrame) -> pl.DataFrame:
+    titles = TITLES | {"regret_p95": "95% quantile", "seconds": "seconds per run"}
+    return summary.select(pl.col(name).alias(title) for name, title in titles.items() if name != "steps_per_second")
 
 
 def _problems(study: Study) -> pl.DataFrame:
     bound = "lower bound / log n"
     rows = [{"problem": own.name, **own.description(), bound: own.lower_bound_constant()} for own in study.problems]
     return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def _curves(table: pl.DataFrame) -> str:
-    """The means behind the curves, as CSV."""
-    keys = [name for name in table.columns if name not in ("run", "regret")]
-    regret = pl.col("regret")
-    means = table.group_by(keys, maintain_order=True).agg(
-        regret_mean=regret.mean(), regret_se=regret.std() / pl.len().sqrt(), runs=pl.len()
-    )
-    return means.write_csv()

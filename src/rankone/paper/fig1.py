@@ -24,12 +24,10 @@ FLAT = 0.01
 
 
 def fig1(protocol: Protocol, sizes: Sequence[int] = (32, 64, 128), today: bool = False) -> Reproduction:
-    """Simulate Figure 1, judge the paper's sentences about it, and draw it.
+    """Simulate Figure 1, judge the paper's sentences about it, and draw it; sizes, K = L, are each twice the one
+    before.
 
-    Args:
-        protocol: how thoroughly; sizes and horizon stay the paper's.
-        sizes: values of K = L, each twice the one before.
-        today: add the policies of today and the lower bound, in a second chart on a log scale.
+    `today` adds the policies of today and the lower bound, in a second chart on a log scale.
     """
     problems = [needle(size, size, p=0.25, gap=0.5) for size in sizes]
     policies = TODAY if today else POLICIES

@@ -1,10 +1,8 @@
-"""Figures 2 and 3 of the paper (section 5.2): regret on the most frequent queries of a Yandex log.
+"""Figures 2 and 3 of the paper (section 5.2): regret on the most frequent queries of a Yandex log, fitted by PyClick's
+rule.
 
-Models of the 20 most frequent queries are fitted by PyClick's rule.
-
-The paper's log is not public any more. A log of the user's own takes its place, or, with none, a generated one whose
-Queries 1 and 2 have the paper's size, mu and p_max; everything made from it is labelled as generated. Which horizon the
-paper played is not printed either, so every claim is judged at several.
+The paper's log is not public any more. A log of the user's own takes its place, or a generated one, labelled so, whose
+Queries 1 and 2 have the paper's size, mu and p_max. The horizon is not printed either, so claims are judged at several.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """How a policy moves outside of studies: one compiled step over a stretch of its journal.
 
 Asked live, `advance` fills in what the policy chooses; reading a journal, it chooses again and compares. So a restart
-repeats history bit for bit, or says where it differs. A live experiment may steer the policy (`steering`): then it
-also gets the probabilities with which each decision was made.
+repeats history bit for bit, or says where it differs. Where a live experiment steers the policy (`steering`), it also
+gets the probabilities of each decision.
 """
 
 from collections.abc import Sequence

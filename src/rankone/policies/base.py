@@ -109,10 +109,10 @@ class Policy:
         return dataclasses.replace(self, **{self.told_best: tuple(best)})
 
     def live(self) -> Self:
-        """Return the form in which the policy runs live: the same on average, every step left to chance that can be.
+        """Return the form in which the policy runs live: the same on average, every step left to chance that can be
+        (`coin`).
 
-        A step that is certain beforehand supports no comparison with what might have been shown instead: a policy with
-        a parameter `coin` tosses it.
+        A step that is certain beforehand supports no comparison with what might have been shown instead.
         """
         return dataclasses.replace(self, **{"coin": True}) if hasattr(self, "coin") else self
 

@@ -34,9 +34,8 @@ class CombinationPolicy(Policy):
         """Return the state before the first decision.
 
         Args:
-            sizes: how many levels each factor has; of two factors as ``n_rows=, n_cols=``, too.
+            sizes: how many levels each factor has; of two factors as ``n_rows=, n_cols=``, too (`named`).
             forbidden: rules, each with one level per factor, -1 where any level will do.
-            named: see `sizes`.
         """
         shape = checked_sizes(sizes, named)
         if len(forbidden) and not self.supports_forbidden:

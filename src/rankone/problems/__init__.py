@@ -18,21 +18,9 @@ from rankone.problems.theory.bounds import (
 from rankone.problems.theory.hardness import Hardness, hardness
 from rankone.problems.theory.time_to_be_sure import characteristic_time
 
-__all__ = [
-    "Drift",
-    "Drifting",
-    "Family",
-    "Hardness",
-    "Means",
-    "Problem",
-    "Product",
-    "RankOne",
-    "UpperBound",
-    "as_problem",
-    "characteristic_time",
-    "family",
-    "hardness",
-    "headlines",
+__all__ = ["Drift", "Drifting", "Family", "Hardness", "Means", "Problem", "Product"]
+__all__ += ["RankOne", "UpperBound", "as_problem", "characteristic_time", "family", "hardness", "headlines"]
+__all__ += [
     "known_families",
     "load_problem",
     "load_problems",
@@ -40,8 +28,5 @@ __all__ = [
     "lower_bound_constant",
     "needle",
     "product",
-    "random_problem",
-    "save_problem",
-    "save_problems",
-    "upper_bound",
 ]
+__all__ += ["random_problem", "save_problem", "save_problems", "upper_bound"]

@@ -1,8 +1,7 @@
 """What a problem is: a world to play in, under a name that tables use and with a digest that seeds use.
 
-Studies, sweeps, reports and charts ask a problem what they need and know no class of problems. A new kind is a subclass
-of `Problem` that states its `kind` and its `decision_kind` and returns a world from `start` (`rankone.kernels.world`
-has the contract of worlds). What theory knows of it is optional: where a method returns None, nothing is said.
+A new kind is a subclass of `Problem` that states its `kind` and its `decision_kind` and returns a world from `start`
+(contract: `rankone.kernels.world`). What theory knows of it is optional: where a method returns None, nothing is said.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Families of problems: the paper's needle, random ones, ones like real tests, and two that are no products.
 
 The needle in a haystack (paper, section 5.1) has ``u(i) = p_U + gap_U * [i is the first]`` and the same of v, with p in
-[0, 1] and gap in (0, 1 - p]. With p = 0 it is the extreme needle of the paper's introduction: a single pair is ever
-clicked. The sizes of `headlines` were measured on the Upworthy Research Archive (docs/check-rank1.md): where
-tests cross two elements, the logarithms of click rates vary by 0.19 (standard deviation) between levels of one and by
-0.14 between levels of the other, around rates near 1.3%.
+[0, 1] and gap in (0, 1 - p]. The sizes of `headlines` were measured on the Upworthy Research Archive
+(docs/check-rank1.md): the logarithms of click rates vary by 0.19 (standard deviation) between levels of one element and
+by 0.14 between those of another, around rates near 1.3%.
 """
 
 import math
@@ -115,7 +114,6 @@ def _headline_factors(sizes: list[int], seed: int, rate: float, spread: float | 
 
 
 def _checked_spread(rate: float, spread: float | Pair) -> tuple[float, ...]:
-    """Return the spreads of two factors."""
     number_in("rate", rate, "(0, 1)", example=0.013)
     try:
         sizes = tuple(float(each) for each in (spread if isinstance(spread, (tuple, list)) else (spread, spread)))

@@ -364,7 +364,6 @@ class Product(Problem, Shown):
         return repr(self)
 
     def _tables(self) -> dict[str, Any]:
-        """Levels, one a row."""
         factor = [name for name, values in self.factors.items() for _ in values]
         level = [level for names in self.level_names.values() for level in names]
         part = np.concatenate([*self.factors.values()]).tolist()

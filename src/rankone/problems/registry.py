@@ -1,15 +1,8 @@
 """Families of problems by name, and `as_problem`, which turns a text into a problem.
 
-A family is one file with one function from sizes and parameters to probabilities; its decorator registers it::
-
-    @family("steps")
-    def steps(n_rows: int, n_cols: int, drop: float = 0.1) -> tuple[Floats, Floats]:
-        \"\"\"Probabilities fall by `drop` from one level to the next.\"\"\"
-        ...
-
-Two vectors are the rows and columns of a rank-1 problem. A family of another kind returns its problems, which then get
-their canonical names; its first two parameters are the sizes, called what they are (`n_items`, `n_positions`). One
-with problems of any number of factors says how these are drawn, too (`family`).
+A family is one function from sizes and parameters to probabilities of rows and columns, or to problems of another kind
+(then its first two parameters are called what they are: `n_items`, `n_positions`); its decorator registers it. One with
+problems of any number of factors says how these are drawn, too (`family`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The arena: every policy on every named problem. It is how a policy is judged, ours included.
 
-Regret is given as mean, standard error, median and upper quantiles, as a multiple of the lower bound C(u, v) log n, and
-against a reference policy: over many problems only ratios can be averaged, by their geometric mean. Pairs, lists and
-combinations of factors have an arena each, and so have worlds that change, and items and visitors with features.
+Regret is given as mean, standard error and quantiles, as a multiple of the lower bound C(u, v) log n, and against a
+reference policy: over many problems only ratios can be averaged, by their geometric mean.
 """
 
 from __future__ import annotations
@@ -271,7 +270,6 @@ def arena(
 
 
 def _mean_ratio() -> pl.Expr:
-    """Return the geometric mean."""
     return pl.col("mean_ratio").log().mean().exp()
 
 

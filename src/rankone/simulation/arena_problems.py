@@ -1,19 +1,9 @@
 """The named problems every policy is judged on, each with a horizon at which telling policies apart makes sense.
 
 They come in two fixed halves of the same kinds: a policy is tuned on one half and reported on the other. A *trap* is a
-problem on which a policy can stay with a wrong row or column for long; there the tail of the regret matters. A third
-part, as large as a half, is like real tests of headlines and images: many clicks are needed there to learn a little.
-
-* Lists (``rankone arena --lists``): each belongs to a *world*, how visitors read and click; a policy made for one world
-  plays in all of them. In the two traps the first position is not the one at which an item is worth most.
-* Two to eight factors (``--factors``): best click rates of 1% to 81%; in some, two levels are better together than
-  their product says, in others effects are added. Traps are hard to get to by single changes, or mislead pooling.
-* Items with features (``--features``): attraction linear or logistic in them, items that stay or are new for each list.
-  In a trap, features say nothing of attraction. Visitors with features (``--visitors``): in a trap, who they are makes
-  no difference to what is best.
-* Worlds that change (``--drifting``): sudden changes, slow drift, days and weeks of the whole site, levels that wear
-  out, published rates. In a trap there is no reason to restart or to forget. Changes and drift are spread over the
-  horizon that is played, also a quick or a stretched one; days are as long as they are.
+problem on which a policy can stay with a wrong choice for long (or one without any reason to restart, to forget or to
+look at features); there the tail of the regret matters. Lists each belong to a *world*, how visitors read and click.
+Changes and drift are spread over the horizon that is played; days are as long as they are.
 """
 
 from collections.abc import Callable, Sequence

@@ -120,8 +120,8 @@ class _Call:
 def packed(unit: Unit) -> bytes:
     """Return bytes that `pickle.loads` turns into the results of a unit.
 
-    What travels is known to every Python: a scheduler passes it on without rankone, and a worker without rankone says
-    so. Sent as it is, a unit that cannot be unpacked would end a Dask worker, and the study would wait for ever.
+    What travels is known to every Python, so a scheduler without rankone passes it on and a worker without it says so:
+    a unit that cannot be unpacked would end a Dask worker, and the study would wait for ever.
     """
     return bytes(cloudpickle.dumps(_Call(_do_unpacked, unit)))
 

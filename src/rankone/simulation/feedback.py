@@ -1,9 +1,8 @@
 """When outcomes come back: at once, after a fixed or a random delay, in batches.
 
-Outcomes are drawn when the decision is made and told to the policy later. The outcome of decision t (from 0) is due
-``steps + D`` decisions later, D geometric on 0, 1, 2, ... with the given mean, and in batches it waits for the end of
-the batch in which it is due; it is told before the first decision after that. So ``steps=0``, ``mean=0`` and
-``size=1`` all say: at once.
+The outcome of decision t (from 0) is due ``steps + D`` decisions later, D geometric on 0, 1, 2, ... with the given
+mean, and in batches it waits for the end of the batch in which it is due; it is told before the first decision after
+that.
 """
 
 from dataclasses import dataclass

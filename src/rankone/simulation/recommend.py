@@ -165,7 +165,6 @@ def recommend(
 
 
 def _for_changes(rank1: bool | None, stages_only: bool, horizon: int | None) -> Recommendation:
-    """Recommend a policy for worlds that change."""
     if stages_only:
         raise InputError("changes or stages_only", "both", "leave one out: a fixed plan cannot follow a change")
     if rank1 is not False:

@@ -7,16 +7,14 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from rankone.charts.chart import Chart
-from rankone.errors import InputError
 from rankone.lazy import pl
 from rankone.notebook import Shown
 from rankone.numerics.arrays import Ints
-from rankone.policies import as_policy
 from rankone.problems import Problem
 from rankone.problems.base import problem_from_dict
 from rankone.simulation.feedback import AT_ONCE, Feedback, as_feedback
@@ -38,7 +36,6 @@ TITLES = {
     "seconds": "s per run",
     "steps_per_second": "steps/s",
 }
-_MOST_DRAWN = 3  # policies side by side
 _SHOWN = list(TITLES)[:7]
 
 
@@ -209,68 +206,24 @@ class Study(Shown):
 
     def chart(
         self,
-        of: Literal["regret", "factors"] = "regret",
         *,
-        problem: str | None = None,
         log_steps: bool = False,
         log_regret: bool = False,
         lower_bound: bool = True,
     ) -> Chart:
-        """Return the picture.
+        """Draw regret against time, the mean with a band of two standard errors, a panel per problem.
 
         Args:
-            of: "regret" against time, the mean with a band of two standard errors, a panel per problem; or "factors":
-                of each factor how good its levels are, and which share of the decisions each had over time (`traffic`).
-            problem: the name of the problem whose factors are drawn; default: the first.
-            log_steps: logarithmic time; of regret.
+            log_steps: logarithmic time.
             log_regret: logarithmic regret.
-            lower_bound: whether the lower bound is drawn where there is one; of regret.
+            lower_bound: whether the lower bound is drawn where there is one.
         """
-        if one_of("of", of, ("regret", "factors")) == "factors":
-            return self._factor_chart(self._problem(problem))
         from rankone.charts.regret import regret_chart
 
         constants = {problem.name: problem.lower_bound_constant() for problem in self.problems if lower_bound}
         bounds = {name: constant for name, constant in constants.items() if constant is not None}
         titles = {problem.name: problem.title for problem in self.problems}
         return regret_chart(self.table, bounds, log_steps=log_steps, log_regret=log_regret, titles=titles)
-
-    def traffic(self, problem: str | None = None, *, run: int = 0) -> pl.DataFrame:
-        """Return who was shown when, in one run: policy, factor, level, step and share, of the decisions since the step
-        before.
-
-        A study keeps regret alone; so the run is played once more, by the same random numbers.
-
-        Args:
-            problem: the name of a problem of the study; default: the first.
-            run: which run of each policy.
-
-        >>> import rankone
-        >>> study = rankone.simulate("needle:2x2x2", "uts", horizon=100, runs=1, workers=1, checkpoints=2)
-        >>> study.traffic().columns, study.traffic().height
-        (['policy', 'factor', 'level', 'step', 'share'], 12)
-        """
-        from rankone.simulation.shown_counts import traffic_table
-
-        if self.seed is None:
-            raise InputError("the seed of the study", "none", "simulate it again")
-        players = [as_policy(label) for label in self.policies]
-        world = self._problem(problem)
-        return traffic_table(players, world, self.checkpoints, self.seed, run, self.feedback, self.paired)
-
-    def _problem(self, name: str | None) -> Problem:
-        names = self._problem_names
-        return self.problems[0 if name is None else names.index(one_of("problem", name, names))]
-
-    def _factor_chart(self, problem: Problem) -> Chart:
-        from rankone.charts.factors import factor_chart
-        from rankone.simulation.shown_counts import level_ratios
-
-        most = self.policies[:_MOST_DRAWN]
-        title = problem.title
-        if len(most) < len(self.policies):
-            title += f" (the first {len(most)} of {len(self.policies)} policies)"
-        return factor_chart(level_ratios(problem), self.only(most).traffic(problem.name), title)
 
     def save(self, directory: str | Path, *, log_steps: bool = False, log_regret: bool = False) -> None:
         """Write ``table.parquet``, ``summary.csv``, ``summary.json`` and ``regret.png`` into a directory.

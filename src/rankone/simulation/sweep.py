@@ -30,14 +30,11 @@ MEASURED = ("runs", "regret_mean", "regret_se", "regret_median", "regret_p95", "
 
 
 class Sweep(Shown):
-    """Regret at every point of a grid, as `rankone.sweep` returns it.
+    """Regret at every point of a grid, as `rankone.sweep` returns it: against `x`.
 
-    Attributes:
-        table: one row per point: the values of the grid, what they led to (problem, policy, horizon, feedback), facts
-            of the problem (lines is K + L), and the summary of its runs.
-        grid: the values of each name.
-        x: the parameter that charts and exponents are drawn against.
-        settings: the other arguments of `rankone.sweep`, as plain values.
+    `table` has one row per point: the values of the `grid`, what they led to (problem, policy, horizon, feedback),
+    facts of the problem (lines is K + L), and the summary of its runs. `settings` are the other arguments, as plain
+    values.
     """
 
     def __init__(self, table: pl.DataFrame, grid: Grid, x: str, settings: dict[str, Any] | None = None) -> None:
@@ -204,7 +201,6 @@ def _parts(points: list[Point]) -> list[Part]:
 
 
 def _row(point: Point, summaries: dict[tuple[str, str, int, str], dict[str, Any]]) -> dict[str, Any]:
-    """One row of the table."""
     world = point.problem
     summary = summaries[world.name, point.policy.label, point.horizon, point.feedback.label]
     at_random = world.loss_at_random()

@@ -24,10 +24,8 @@ from rankone.simulation.feedback import AT_ONCE, Feedback
 
 
 def versions(*modules: str) -> Mapping[str, str]:
-    """What the numbers of a run depend on besides its unit: the versions of the code that plays it.
-
-    A policy or problem of a user's module depends on its sources too; one of a script or notebook travels with the
-    unit.
+    """What the numbers of a run depend on besides its unit: the versions, and a user's modules, of the code that plays
+    it.
     """
     result = {
         "rankone": __version__,
@@ -72,10 +70,8 @@ class Run(NamedTuple):
 
 
 def ready_for(policy: Policy, problem: Problem, horizon: int) -> Policy:
-    """Return the policy with what a study tells it: the horizon, what the problem makes known beforehand (the
-    examination of positions, for example), and to a yardstick the best decision.
-
-    Refuses a policy that does not play what the problem asks for.
+    """Return the policy with what a study tells it: the horizon, what the problem makes known beforehand, and to a
+    yardstick the best decision. Refuses a policy that does not play what the problem asks for.
     """
     policy.check_kind(problem.decision_kind, problem.shape, f"the problem {problem.name}")
     if len(problem.forbidden) and not policy.supports_forbidden:
@@ -110,7 +106,8 @@ def play_run(
 
 def do(unit: Unit) -> list[Run]:
     """Play a unit's runs. Each run's randomness is named by (seed, problem, policy, run) and late feedback alone; in a
-    paired study the world's by (seed, problem, run), so that all policies have the same luck."""
+    paired study the world's by (seed, problem, run).
+    """
     _check_versions(unit)
     problem, policy, checkpoints, late = unit.problem, unit.policy, unit.checkpoints, unit.feedback
     ready = ready_for(policy, problem, int(checkpoints[-1]))
@@ -159,8 +156,7 @@ _UNIT_SECONDS = 1.0
 class Units:
     """Deals out units of work, each about `_UNIT_SECONDS` long by what earlier runs of its kind took.
 
-    `steps` are those at which regret is recorded; `missing` are the runs still to do, in increasing order, by names of
-    problem and policy.
+    `missing` are the runs still to do, in increasing order, by names of problem and policy.
     """
 
     def __init__(

@@ -1,7 +1,5 @@
-"""What a policy is tested in: small tables of click rates, for pairs and for lists.
-
-A table is (rows, columns) for pairs and (items, positions) for lists; its shape is what the policy starts with. In
-a list every position is clicked for itself, with the rate of its item there.
+"""What a policy is tested in: small tables of click rates, (rows, columns) for pairs and (items, positions) for
+lists.
 """
 
 from collections.abc import Sequence

@@ -54,8 +54,12 @@ class DashboardData:
 
     def report(self) -> bytes:
         """Return the report of this moment, as JSON."""
+        return encode(self.made_report().to_dict())
+
+    def made_report(self) -> Report:
+        """Return the report of this moment."""
         self.settle()
-        return encode(make_report(self._experiment.look(_still)).to_dict())
+        return make_report(self._experiment.look(_still))
 
     def view(self) -> bytes:
         """Return what the page shows, at most a little old, as JSON: many may look, it is written once."""

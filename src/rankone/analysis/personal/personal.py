@@ -98,8 +98,6 @@ def personal(
 ) -> Personal:
     """Tell whether the best item depends on the user, and fit what policies start from.
 
-    In a table of rank 1 it does not: every user has the same best item, and there is nothing to personalise.
-
     Args:
         frame: any dataframe, with a row per user and item, or a row per display.
         user: column of the user.

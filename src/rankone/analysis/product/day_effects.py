@@ -149,7 +149,6 @@ class DayVariance:
         return np.asarray(np.bincount(self._slices.when, numbers, self._n_days), np.float64)
 
     def _by_level(self, numbers: Floats) -> Floats:
-        """Sums (levels, days)."""
         total = np.zeros(self._design.n_levels * self._n_days)
         for column in self._levels.T:
             total += np.bincount(column * self._n_days + self._slices.when, numbers, len(total))

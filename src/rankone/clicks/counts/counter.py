@@ -1,14 +1,10 @@
 """Counting result lists, batch by batch: memory grows with the number of distinct cells, not with the log.
 
-A cell is (query, item, position, position of the click before it in the list). These are the sufficient statistics of
-every model of `rankone.clicks.models`: summed over the click before they are the counts of the position-based model,
-kept apart they are those of the user browsing model, and with no click before those of the cascade model. Two more
-numbers a cell serve the dependent click model and the simplified DBN: how often the position was at or above the
-last click (or the list had none), and how often it was the last click.
-
-A *tail* is what stands below the last click of a list (all of it, if it has none). Whether it was read and skipped, or
-not read at all, is what the models of reading from the top (DCM, SDBN, DBN, CCM) do not observe: their likelihood needs
-to know which items stood there together. Equal tails are counted.
+A cell is (query, item, position, position of the click before it in the list), with four sums: impressions, clicks, how
+often the position was at or above the last click (or the list had none), and how often it was the last click. These are
+the sufficient statistics of every model of `rankone.clicks.models`, but for *tails*: what stands below the last click
+of a list (all of it, if it has none). Whether a tail was read is what DCM, SDBN, DBN and CCM do not observe: their
+likelihood needs to know which items stood there together. Equal tails are counted.
 """
 
 import numpy as np

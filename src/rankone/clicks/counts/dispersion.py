@@ -1,9 +1,8 @@
 """How much more than binomially clicks scatter: given, or estimated from repeated counts of the same combination.
 
-Clicks of real visitors scatter more than coin tosses do: the same visitor comes again, days differ, bots click. In a
-public archive of headline tests, counts of the same headline and image in one test varied 1.9 times as much. The
-dispersion is that factor: 1 is binomial. Statistics are divided by it, and intervals are longer by its square root
-(quasi-likelihood: McCullagh and Nelder, "Generalized linear models", 2nd edition, section 4.5).
+The same visitor comes again, days differ, bots click. The dispersion is that factor: 1 is binomial. Statistics are
+divided by it, and intervals are longer by its square root (quasi-likelihood: McCullagh and Nelder, "Generalized linear
+models", 2nd edition, section 4.5).
 """
 
 import math
@@ -55,16 +54,11 @@ def given_dispersion(value: float) -> Dispersion:
 
 
 def estimated_dispersion(combination: Ints, when: Ints | None, shown: Floats, clicked: Floats) -> Dispersion | None:
-    """Estimate from rows with counts: Pearson's statistic over its degrees of freedom.
+    """Estimate from the counts of rows: Pearson's statistic over its degrees of freedom.
 
-    Args:
-        combination: number of each row's combination.
-        when: number of each row's slice of time; the common rise and fall of all combinations from slice to slice is
-            fitted and does not count as scatter. None: rows of one combination are plain repeats.
-        shown: impressions of each row.
-        clicked: clicks of each row.
-
-    None if the rows say too little: fewer than 5 degrees of freedom, or rows of single impressions.
+    Each row has a number of its combination and of its slice of time, `when`; the common rise and fall of all
+    combinations from slice to slice is fitted and no scatter (None: rows of one combination are plain repeats). None if
+    the rows say too little: fewer than 5 degrees of freedom, or rows of single impressions.
     """
     used = shown > 0
     combination, shown, clicked = combination[used], shown[used], clicked[used]

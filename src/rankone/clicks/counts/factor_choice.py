@@ -1,8 +1,4 @@
-"""Which of a table's columns are factors, and why the others are not.
-
-Levels come again and again and are few. A column that says who came, when, or how much is no factor; one that changes
-together with others cannot be told apart from them. Each column that is left out is named with its reason.
-"""
+"""Which of a table's columns are factors, and why the others are not: each is named with its reason."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -138,7 +134,6 @@ def _redundant(table: pl.DataFrame, chosen: Sequence[str], audiences: Sequence[s
 
 
 def _confounded(table: pl.DataFrame, factor: str, chosen: Sequence[str]) -> str:
-    """Say with which columns one changes together."""
     for other in chosen:
         pairs = table.select(factor, other).n_unique()
         if pairs == table[other].n_unique() == table[factor].n_unique():

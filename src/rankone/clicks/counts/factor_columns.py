@@ -1,8 +1,6 @@
 """Which columns of a table hold the factors, how often was shown and how often clicked: as named, or by themselves.
 
-What a column is, its name and contents say (`rankone.clicks.counts.column_kinds`). Counts with unusual names are found
-by comparing columns: clicks are never more than what was shown; which columns of levels are factors,
-`rankone.clicks.counts.factor_choice` tells.
+Counts with unusual names are found by comparing columns: clicks are never more than what was shown.
 """
 
 import operator
@@ -100,7 +98,6 @@ def find_factor_columns(
 def _counts(
     table: pl.DataFrame, kinds: Mapping[str, Kind], shown: str | None, clicked: str | None
 ) -> tuple[str | None, str]:
-    """Return the columns of impressions and of clicks."""
     shown = shown or nearest([name for name, kind in kinds.items() if kind.what == "shown"], SHOWN)
     free = [name for name, kind in kinds.items() if kind.what == "levels"]
     if clicked is None:

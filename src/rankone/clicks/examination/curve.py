@@ -29,10 +29,9 @@ METHODS = ("likelihood", "all-pairs")
 class ExaminationCurve(Shown):
     """Examination by position, with intervals, and what the data link.
 
-    `table` has one row per position: examination relative to the most examined position of its component, the ends of
-    its interval, the component (named after its first position), impressions and clicks. `links` has one row per pair
-    of positions at which some item was shown both: how many items, and the ratio of the second's examination to the
-    first's that they say.
+    `table` has one row per position: examination relative to the most examined position of its component. `links` has
+    one row per pair of positions at which some item was shown both: how many items, and the ratio of the second's
+    examination to the first's that they say.
     """
 
     table: pl.DataFrame  # position, title, examination, low, high, component, impressions, clicks

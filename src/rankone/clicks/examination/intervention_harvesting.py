@@ -1,17 +1,14 @@
 """The examination curve from items that moved: intervention harvesting with all pairs of positions.
 
 Agarwal, Zaitsev, Wang, Li, Najork, Joachims, "Estimating position bias without intrusive interventions" (WSDM 2019),
-sections 4 and 5: an item of a query that was shown at two positions, by a swap or because rankings changed, compares
-them with its attraction out of the way; all pairs of positions are used together.
-
+sections 4 and 5: an item of a query that was shown at two positions compares them with its attraction out of the way.
 Of a pair (k, l) the ratio of examinations is the common ratio of click rates over its items (Mantel, Haenszel 1959):
 
     ratio = sum_i w_i r_ik / sum_i w_i r_il,   w_i = n_ik n_il / (n_ik + n_il),   r = clicks / impressions,
 
 which is right for few items with many impressions and for many items with few. The logarithms of all ratios are joined
-by weighted least squares. An item's cells enter several ratios, so the covariance is summed over cells, not over pairs:
-the variance of the clicks n p (1 - p) of a cell is estimated without bias by clicks * (1 - p'), where p' is what the
-item's other cells say of this one.
+by weighted least squares, their covariance summed over cells: the variance of the clicks n p (1 - p) of a cell is
+estimated without bias by clicks * (1 - p'), where p' is what the item's other cells say of this one.
 """
 
 from itertools import combinations

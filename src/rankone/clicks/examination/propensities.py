@@ -1,9 +1,8 @@
 """Weights that undo position bias when a ranker learns from clicks.
 
 Joachims, Swaminathan, Schnabel, "Unbiased learning-to-rank with biased feedback" (WSDM 2017), sections 4 and 5.2: a
-click at a position that only every fourth visitor looks at stands for four. So a clicked row weighs the inverse of its
-position's examination, clipped so that a few clicks far down do not rule the fit; clipping trades variance for bias,
-and both are said. Examination is known relative to the most examined position; a common factor changes no ranking.
+clicked row weighs the inverse of its position's examination, relative to the most examined one, clipped so that a few
+clicks far down do not rule the fit; clipping trades variance for bias, and both are said.
 """
 
 import dataclasses

@@ -40,7 +40,7 @@ START, END, VALUE = range(3)  # rows of the fields
 
 
 class Reading(NamedTuple):
-    """The state of the reading of one file. Kernels take only the arrays they touch: each one passed costs time."""
+    """The state of the reading of one file."""
 
     heads: Ints  # (lists, 4): session, query, region, page
     items: Ints  # (lists, positions); NO_ITEM where a position shows nothing

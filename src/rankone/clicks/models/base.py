@@ -40,8 +40,7 @@ class ClickModel(Shown):
         min_impressions: items that a query showed less often are left out; 0 keeps all, as the paper does.
 
     A subclass states `name` and `title`, implements `learn` and `chances`, and sets `item_attraction_` and whatever
-    else it learns. What was learned ends in an underscore, settings do not. Models that look at the clicks above in the
-    list set `needs_lists`.
+    else it learns, under names that end in an underscore.
     """
 
     name: ClassVar[str]
@@ -211,7 +210,6 @@ class ClickModel(Shown):
         raise InputError("a model of how lists are read", self.name, do)
 
     def _query_number(self, query: str | int) -> int:
-        """Number of a query that was fitted."""
         self._check_fitted()
         number = self.cells_.query_numbers.get(str(query))
         if number is None:
@@ -313,5 +311,4 @@ def _another_is_fitted(summary: pl.DataFrame) -> list[str]:
 
 
 def _some(queries: list[str], total: int) -> str:
-    """Name a few of some queries."""
     return f"query {queries[0]}" if len(queries) == 1 else f"{len(queries):,} of {total:,} queries ({some_of(queries)})"

@@ -126,9 +126,6 @@ class BrowsingModel(ClickModel):
         prior: pseudo-counts (clicks, impressions) added to every parameter.
         method: "likelihood" for maximum likelihood, which needs the tails of lists in the counts; "closed" for the
             closed form of the literature; "auto" for the first where the counts have tails (`method_` says so).
-
-    A subclass has parameters beside attraction, `_others`: `_closed` estimates them in closed form, `_after_click` and
-    `_after_skip` turn them into chances to go on, and `_next` averages.
     """
 
     needs_lists = True
@@ -179,7 +176,6 @@ class BrowsingModel(ClickModel):
         return smoothed_share(tails.clicks, tails.certain + below, prior)
 
     def _objective(self, tails: Tails, values: Floats, chance: Floats, prior: tuple[float, float]) -> float:
-        """Log-likelihood, and the logarithm of the prior."""
         a, others = values[: len(tails.clicks)], values[len(tails.clicks) :]
         total = float((tails.clicks * np.log(a) + (tails.certain - tails.clicks) * np.log1p(-a)).sum())
         went_on = tails.went_on_at if self.by_position else tails.went_on  # clicks that were not the last
@@ -189,11 +185,9 @@ class BrowsingModel(ClickModel):
         return total + float((prior[0] * np.log(values) + (prior[1] - prior[0]) * np.log1p(-values)).sum())
 
     def _closed(self, cells: Cells, prior: tuple[float, float]) -> Floats:
-        """Estimate the parameters beside attraction in closed form."""
         raise TypeError(f"{type(self).__name__} must define _closed(cells, prior)")
 
     def _start(self) -> Floats:
-        """Parameters beside attraction to begin EM with."""
         return self._others
 
     def _after_click(self, attraction: Floats, others: Floats, of_items: OfItems, position: Ints) -> Floats:
@@ -201,11 +195,9 @@ class BrowsingModel(ClickModel):
         raise TypeError(f"{type(self).__name__} must define _after_click(attraction, others, of_items, position)")
 
     def _after_skip(self, others: Floats) -> float:
-        """Chance to go on after a skip."""
         return 1.0
 
     def _next(self, tails: Tails, values: Floats, examined: Floats, prior: tuple[float, float]) -> Floats:
-        """All parameters after one step of EM."""
         raise TypeError(f"{type(self).__name__} must define _next(tails, values, examined, prior)")
 
     def _going_on(self, lists: Lists) -> Floats:

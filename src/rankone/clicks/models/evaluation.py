@@ -1,13 +1,11 @@
 """How well a fitted model predicts clicks it has not seen: log-likelihood and perplexity, per rank.
 
-As PyClick and Chuklin, Markov, de Rijke (2015), chapter 5 measure them: the log-likelihood is the mean over lists of
-the mean over ranks of log P(click or not | clicks above); the perplexity at a rank is 2 to the minus mean log2 of
-P(click or not), clicks above unknown; the overall perplexity is the mean over ranks. Ranks that a list does not show do
-not count. Probabilities are kept off 0 and 1 by 1e-6, so that one impossible click does not decide everything.
+As PyClick and Chuklin, Markov, de Rijke (2015), chapter 5: the log-likelihood is the mean over lists of the mean over
+ranks of log P(click or not | clicks above); the perplexity at a rank is 2 to the minus mean log2 of P(click or not),
+clicks above unknown. Ranks that a list does not show do not count. Probabilities are kept off 0 and 1 by 1e-6.
 
-Models are compared list by list: the same lists are easy or hard for all of them, so the difference of two models is
-known much better than either. Of the models that are not clearly behind the best one (2 standard errors of the
-difference) the one with the fewest parameters is chosen.
+Models are compared list by list: the difference of two is known much better than either. Of those not clearly behind
+the best one (2 standard errors of the difference) the one with the fewest parameters is chosen.
 """
 
 import dataclasses
@@ -137,7 +135,6 @@ def _smoothed(spec: str) -> ClickModel:
 
 
 def _chance(probability: Floats, clicked: Any) -> Floats:
-    """Probability of what happened."""
     kept = np.clip(probability, _KEPT_OFF, 1.0 - _KEPT_OFF)
     return np.where(clicked, kept, 1.0 - kept)
 

@@ -2,8 +2,7 @@
 
 Craswell, Zoeter, Taylor, Ramsey, "An experimental comparison of click position-bias models" (WSDM 2008), section 3.
 The likelihood is climbed directly (`rankone.clicks.models.fitting.climb`), or by EM as in Chuklin, Markov, de Rijke
-(2015), section 4.3.3 (`rankone.clicks.models.fitting.em`). EM creeps along ridges and stops below the maximum; the
-climb takes about ten steps and knows how much is missing at most.
+(2015), section 4.3.3, which creeps along ridges and stops below the maximum (`rankone.clicks.models.fitting.em`).
 """
 
 import dataclasses

@@ -67,11 +67,9 @@ class ProductModel(ClickModel):
         return np.array([0, cells.n_items]) if self.examination == "shared" else cells.query_items
 
     def _group(self, query: Any) -> Any:
-        """The group of queries, by number."""
         return query * 0 if self.examination == "shared" else query
 
     def _group_of_item(self, cells: Cells) -> Ints:
-        """Group of each item."""
         return np.asarray(self._group(cells.query_of_item))
 
     def _cell_probabilities(self, cells: Cells) -> Floats:
@@ -209,7 +207,6 @@ class ProductModel(ClickModel):
         return table.drop(known).join(self.best().rename(names), on="query", how="left", maintain_order="left")
 
     def _named(self, positions: Ints) -> pl.Series:
-        """Positions by their names, if they have some."""
         names = self.position_names_
         return pl.Series([names[position - 1] for position in positions] if names else positions)
 

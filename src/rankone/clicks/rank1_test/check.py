@@ -1,11 +1,8 @@
 """Does rank 1 hold? A goodness-of-fit test of P(click) = product over factors of a level's value, on counts.
 
-Two factors are one test (`rankone.clicks.rank1_test.two_factors`). Of more, every two are tested, and all these tests
-together keep the error rate (Holm's rule, in the report).
-
-A factor of many levels has very many pairs with another, and each simulation fits a value to each. So with three
-factors and more the work is bounded: larger tables get fewer simulations, and two factors that would get too few are
-not tested, which is said.
+Of three factors or more every two are tested (`rankone.clicks.rank1_test.two_factors`), and all these tests together
+keep the error rate (Holm's rule). There the work is bounded: larger tables get fewer simulations, and two factors that
+would get too few are not tested, which is said.
 """
 
 import math

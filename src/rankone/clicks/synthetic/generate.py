@@ -141,7 +141,6 @@ def generate_log(
 
 
 def _truth(number: int, items: int | None, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Attraction and examination of one query."""
     mu, p_max = HARDNESS[number % len(HARDNESS)]
     size = items or (PAPER_ITEMS[number] if number < len(PAPER_ITEMS) else int(rng.integers(800, 901)))
     attraction = rng.permutation(_attraction(mu, p_max, size, int(rng.integers(90, 100))))

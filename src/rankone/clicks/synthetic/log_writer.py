@@ -61,7 +61,6 @@ def pen(sessions: int, positions: int, rates: Floats, paired: bool) -> Pen:
 
 @noalloc
 def _put(pen: Pen, value: int, after: int) -> None:
-    """Write a number and one byte after it."""
     digits = 1
     rest = value // 10
     while rest > 0:
@@ -77,7 +76,6 @@ def _put(pen: Pen, value: int, after: int) -> None:
 
 @noalloc
 def _put_letter(pen: Pen, letter: int, after: int) -> None:
-    """Write a letter and one byte after it."""
     size = pen.now[_SIZE]
     pen.buffer[size] = letter
     pen.buffer[size + 1] = after

@@ -87,8 +87,8 @@ def begin(
 ) -> Fold:
     """Return the fold of an experiment before its first event, or before the first that is still there.
 
-    `pretended` are rare events that are not written yet; `lists` says that it will be a ranking. The rare events and the
-    base are of one moment: each change of the base adds a rare event in the same commit.
+    `pretended` are rare events that are not written yet; `lists` says that it will be a ranking. The rare events and
+    the base are of one moment: each change of the base adds a rare event in the same commit.
     """
     with reading_notes():
         marks, before = _marks(storage, number, pretended), -1

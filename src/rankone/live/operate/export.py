@@ -51,8 +51,8 @@ def decisions_table(
     token that asked a service for the decision, `chance` the probability with which it was chosen, where that is known;
     of a decision that explores under a policy which says none, that it explores and shows this.
     Of a ranking there is a row for each position of each list, with `list`, `position`, `item`, whether it was `pinned`
-    and `chance`, how likely it was given the items above: `rankone.evaluate_lists` reads that. Else there is a column for
-    each factor with the names of its levels, and one for each goal but a click that steers, named
+    and `chance`, how likely it was given the items above: `rankone.evaluate_lists` reads that. Else there is a column
+    for each factor with the names of its levels, and one for each goal but a click that steers, named
     `goal_` and the goal: what was told in time, added up; of an amount that steers, `clicked` is what it was `rounded`
     to. Where something was said of visitors, there is a column for each attribute, named `context_` and the attribute.
 

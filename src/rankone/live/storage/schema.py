@@ -31,6 +31,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             experiment TEXT NOT NULL, rate {integer}, created {integer} NOT NULL, expires {integer},
             revoked {integer}, made_by TEXT, revoked_by TEXT)""",
     ),
+    (
+        """CREATE TABLE rankone_webhooks (
+            id TEXT PRIMARY KEY, experiment TEXT NOT NULL, address TEXT NOT NULL, format TEXT NOT NULL, events TEXT
+            NOT NULL, secret TEXT NOT NULL, private {integer} NOT NULL, created {integer} NOT NULL, made_by TEXT,
+            holder TEXT, held {integer} NOT NULL)""",
+        """CREATE TABLE rankone_deliveries (
+            webhook TEXT NOT NULL REFERENCES rankone_webhooks (id), occasion TEXT NOT NULL, id TEXT NOT NULL, body TEXT
+            NOT NULL, made {integer} NOT NULL, due {integer}, tries {integer} NOT NULL, error TEXT,
+            PRIMARY KEY (webhook, occasion))""",
+    ),
 )
 
 

@@ -14,6 +14,7 @@ from rankone.live.storage.driver import UNSURE, Driver, Row, placeholders
 from rankone.registry import Registry
 
 STORAGES: Registry[type[Storage]] = Registry("kind of database", "kinds of databases", __package__)
+_NEWEST = 200_000  # events, among which the last decision is looked for
 _SOUGHT_AT_ONCE = 500  # decisions looked for in one statement
 _OF = "FROM rankone_journal WHERE experiment = {}"
 _EVENTS = f"SELECT {', '.join(COLUMNS)} {_OF}"
@@ -149,6 +150,17 @@ class Storage(Driver):
     def last_event(self, experiment: int) -> int:
         """Return the number of the last event; 0: there is none."""
         return int(self._value(_LAST, experiment) or 0)
+
+    def last_action(self, experiment: int) -> tuple[int, int]:
+        """Return the number and time of the last decision asked or outcome told among the newest events; 0: none was.
+
+        What ends with time alone (silence that counts, decisions that are closed for their age) is no action.
+        """
+        kinds = as_sql((Kind.ASK, Kind.TELL, Kind.HOLD, Kind.LATE, Kind.GOAL))
+        newest = self.last_event(experiment) - _NEWEST
+        statement = f"SELECT seq, at {_OF} AND seq > {{}} AND kind IN ({kinds}) ORDER BY seq DESC LIMIT 1"
+        found = self.query(statement, (experiment, newest))
+        return (int(found[0][0]), int(found[0][1])) if found else (0, 0)
 
     def last_decision(self, experiment: int) -> int:
         """Return the number of the last decision, which is found in an index of its own; -1: there is none."""

@@ -1,7 +1,7 @@
 """What a ranking states about its items: the present list, who surely belongs to the best, whether that is proven.
 
-The proof is that of `rankone.evidence.lists`. The present list is what the policy shows most by now; once the best items
-are proven, it is those.
+The proof is that of `rankone.evidence.lists`. The present list is what the policy shows most by now; once the best
+items are proven, it is those.
 """
 
 from typing import NamedTuple

@@ -69,9 +69,8 @@ _MOST_CREDIT, _LEAST_CREDIT = 50 * _PRICE, -10 * _PRICE
 class BetaGroups(NamedTuple):
     """The arrays of a crowd; a policy's state has these fields among its own.
 
-    A group's members sit on its seats 0, 1, 2, ..., so that one can be drawn. A group that runs empty stays, in case
-    members come back to its counts, until its slot is needed: a hand goes round the first `GROUPS_ROOM` slots in
-    search of empty ones.
+    A group's members sit on its seats 0, 1, 2, ... A group that runs empty stays until its slot is needed: a hand goes
+    round the first `GROUPS_ROOM` slots in search of empty ones.
     """
 
     seats: Ints  # (n or more, 6) found by (group, rank in the group); who sits there; and the seat of each member
@@ -117,8 +116,7 @@ def note_cost(crowd: Any) -> None:
 def is_cheaper(crowd: Any, members: int) -> bool:
     """Tell whether the crowd costs less than drawing for each of its members; call it once for each challenge.
 
-    A challenge saves a draw for each member and so earns credit; a new group costs some. When few members win often
-    (two equally good pairs, for example), plain draws are cheaper, and the crowd can be left alone until it pays again.
+    A challenge saves draws and so earns credit; a new group costs some. Without credit the crowd is left alone.
     """
     credit = crowd.group_counters[GROUPS_CREDIT]
     if credit < _MOST_CREDIT:

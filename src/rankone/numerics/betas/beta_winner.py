@@ -1,22 +1,14 @@
 """How probable is it that each of several Betas draws the largest? By quadrature, to a relative error below 1%.
 
-Member c draws from Beta(clicks + 1, pulls - clicks + 1), with density f_c and distribution function F_c. It wins with
-probability
+Member c draws from Beta(clicks + 1, pulls - clicks + 1), with density f_c and distribution function F_c, and wins with
 
     P(c wins) = integral of r_c(x) E(x) dx,     r_c = f_c / F_c,     E = product of all F
 
-Members with the same counts have the same curves, which are computed once a *group*. All curves lie on one grid of x:
-
-* Where E is nearly 0 nobody wins: below the highest point that some member exceeds almost surely only the F of those
-  who reach beyond it are needed, and those who do not reach it hardly ever win.
-* Elsewhere the step is a fraction of the standard deviation of the narrowest member that is alive there, and grows in
-  its tails: a leader with a million outcomes and rivals with none are both resolved, with some hundred nodes.
-* A step adds ``h / 2 (g + g') + h^2 / 12 (dg - dg')``, the trapezoid corrected by the derivatives at its ends (Euler,
-  Maclaurin; an error of order h^4). Those come for free: dlog f_c = clicks / x - misses / (1 - x), dr_c = r_c (dlog f_c
-  - r_c), dE = E R with R the sum of all r. So F, too, is a sum over the nodes and needs no incomplete Beta function.
-
-A pure function of the counts: nothing is kept between calls, so the same counts give the same bits. Arrays are plain
-and few, because every kind of array that compiled code makes, slices or passes on costs a tenth of a second to compile.
+Members with the same counts are one *group*. All curves lie on one grid of x, which leaves out where E is nearly 0; the
+step is a fraction of the standard deviation of the narrowest member alive there. A step adds
+``h / 2 (g + g') + h^2 / 12 (dg - dg')``, the trapezoid corrected by the derivatives at its ends (Euler, Maclaurin),
+which come for free: dlog f_c = clicks / x - misses / (1 - x), dr_c = r_c (dlog f_c - r_c), dE = E R with R the sum of
+all r. So F, too, is a sum over the nodes. Nothing is kept between calls: the same counts give the same bits.
 
 Use: a table of groups, `curves_of` it; then, as often as wanted, set the sizes of groups (0: absent), `compare`, and
 ask for the `win_chance` of each.

@@ -26,7 +26,7 @@ import numpy as np
 from rankone.compiling.compiled import kernel, noalloc
 from rankone.numerics.betas.product_posterior import log_height, mode_of, slope_of
 
-_STEP = 0.5  # in standard deviations of the narrowest member alive, less where many are: their largest scatters less
+_STEP = 0.7  # in standard deviations of the narrowest member alive, less where many are: their largest scatters less
 _NEAR_END, _FINEST = 0.3, 4.0  # a step next to 0 or 1 is at most this part of the way there, down to a finest one
 _FIRST = 1e-4  # of the smallest deviation: how close to 0 and 1 nodes are
 _CORE, _GROWTH = 3.5, 3.0  # beyond so many standard deviations a step grows, by one part in so many of the distance

@@ -49,7 +49,6 @@ def slope_of(clicks: float, misses: Any, rates: Any, q: float) -> tuple[float, f
 
 @noalloc
 def _drop(clicks: float, misses: Any, rates: Any, q: float, mode: float) -> float:
-    """Return h(q) - h(mode)."""
     difference = clicks * math.log(q / mode) if clicks > 0.0 else 0.0
     for k in range(len(misses)):
         if misses[k] > 0:

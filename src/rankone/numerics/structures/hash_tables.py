@@ -1,16 +1,13 @@
-"""Hash tables in plain arrays, for compiled code: three kinds.
+"""Hash tables in plain arrays, for compiled code: three kinds, two with open addressing and linear probing.
 
-**Slots** find the slot of a number. Open addressing, linear probing; nothing is ever removed. `keys` has the number of
-each slot, `table` the slot at each place; slots are given out in the order in which numbers came. Where both are empty,
-every number is its own slot: whoever keeps something by slot need not know which it is.
+**Slots** find the slot of a number; nothing is ever removed. `keys` has the number of each slot, `table` the slot at
+each place. Where both are empty, every number is its own slot.
 
-**Chains** find the item that has a given key of two whole numbers; keys may change. Row i of the table is item i;
-columns KEY_FIRST and KEY_SECOND are its key, column KEY_NEXT the next item of its chain. Column KEY_HEAD of row c is
-the first item of chain c; the number of rows is a power of two. Callers use further columns as they like.
+**Chains** find the item with a key of two whole numbers; keys may change. Row i of the table is item i: its key, the
+next item of its chain, and in KEY_HEAD of row c the first item of chain c; the rows are a power of two.
 
-A **`HashTable`** finds or adds the number of a pair of integers. Open addressing, linear probing. Entries are numbered
-0, 1, 2, ... in the order in which they came; what belongs to an entry lives in arrays of the caller under that number.
-It never grows inside compiled code: the caller makes room before a batch.
+A **`HashTable`** finds or adds the number of a pair of integers; what belongs to an entry lives in arrays of the caller
+under that number. It never grows inside compiled code: the caller makes room before a batch.
 """
 
 from typing import NamedTuple

@@ -1,8 +1,4 @@
-"""A calendar of things to come: a binary heap of records, the earliest on top.
-
-A record is a row of whole numbers; records are ordered by their first two entries, say when they are due and which
-comes first among those due at the same time.
-"""
+"""A calendar of things to come: a binary heap of records, rows of whole numbers, ordered by their first two entries."""
 
 from rankone.compiling.compiled import noalloc
 from rankone.numerics.arrays import Ints

@@ -1,14 +1,8 @@
 """Who is best, with every tie known: a tournament tree over values that change one at a time.
 
-Node i is the better of nodes 2i and 2i + 1; the leaves are the n values. Each node also counts how many leaves share
-its value, so that one of the tied best can be drawn uniformly on the way down. Changing a value and drawing a winner
-cost O(log n). The tree is two arrays of length 2n (place 0 is unused)::
-
-                    1: (.5, 2)                    (best value below, leaves that have it)
-                 /             \\
-          2: (.5, 1)        3: (.5, 1)
-           /     \\           /     \\
-        4: .5   5: .2     6: .1   7: .5           leaves: values 0 to 3
+Node i is the better of nodes 2i and 2i + 1; the leaves are the n values (place 0 is unused). Each node also counts how
+many leaves share its value, so that one of the tied best can be drawn uniformly on the way down. Changing a value and
+drawing a winner cost O(log n).
 """
 
 from typing import Any

@@ -1,12 +1,11 @@
 """Combinations as numbers: what is shown, its neighbours, and which of them may not be shown.
 
-A combination has one level of each factor. Its number counts in mixed radix, the last factor fastest: pair (row, col)
-is ``row * n_cols + col``. Its *cross* are the combinations that differ from it in one factor, in order: those with
-another level of the last factor, of the one before, and so on.
+The number of a combination counts in mixed radix, the last factor fastest: pair (row, col) is ``row * n_cols + col``.
+Its *cross* are the combinations that differ from it in one factor: first those with another level of the last factor.
 
 A rule forbids combinations: one level per factor, -1 where any level will do. Where both single changes that lead to a
-double change are forbidden, nothing but the double change itself leads there, so it counts as a neighbour, too; all
-neighbours that may be shown are what a combination *reaches*.
+double change are forbidden, it counts as a neighbour, too; all neighbours that may be shown are what a combination
+*reaches*.
 """
 
 from typing import Any

@@ -1,9 +1,9 @@
-"""A step of unimodal Thompson sampling in which some factors have their level from elsewhere.
+"""A step of unimodal Thompson sampling in which the *common* factors, a bit for each, are set as in another
+combination.
 
-The *common* factors, a number with a bit for each, are set as in another combination, `like`. Of the others the leader
-is found uphill: from the combination that leads at all, with the common levels, to the best mean among those that
-differ in one factor which is not common, as long as that is better. Then it is a step of UTS (`uts.py`):
-every gamma-th time the leader, else the largest draw of the leader and these neighbours.
+Of the others the leader is found uphill from the combination that leads at all, with the common levels, to the best
+mean among those that differ in one factor which is not common. Then every gamma-th time the leader is chosen, else the
+largest draw of the leader and these neighbours (`uts.py`).
 """
 
 from typing import Any

@@ -1,7 +1,4 @@
-"""How probable a decision of Thompson sampling was: who draws the largest (by `rankone.numerics.betas.beta_winner`).
-
-These kernels take `Counts` and not the state: a state of many arrays takes long to compile.
-"""
+"""How probable a decision of Thompson sampling was: who draws the largest (by `rankone.numerics.betas.beta_winner`)."""
 
 from typing import Any, NamedTuple
 
@@ -96,7 +93,6 @@ def _group_of(table: Ints, n_groups: int, pulls: int, clicks: int) -> int:
 
 @noalloc
 def _counted_group(table: Ints, n_groups: int, counts: Counts, combination: int) -> int:
-    """Return the group of a combination's counts."""
     slot = slot_of(counts.keys, counts.table, combination)
     if slot == NO_SLOT:
         return _group_of(table, n_groups, 0, 0)

@@ -1,8 +1,7 @@
 """Counts that forget: each outcome counts less as others come (a discount), or only the latest count (a window).
 
-With a discount gamma every count is multiplied by gamma at each outcome. Nobody multiplies them all: counts are kept in
-units that grow by 1 / gamma at each outcome, and only the unit is (`scale`). With a window the outcomes that count are
-kept in a ring; when a new one comes, the oldest is taken back.
+Counts are kept in units that grow by 1 / gamma at each outcome (`scale`). The outcomes of a window are kept in a ring;
+when a new one comes, the oldest is taken back.
 """
 
 import math
@@ -61,7 +60,6 @@ class ForgettingPolicy(CombinationPolicy):
 
 @record_outcome.register(ForgettingState)
 def _record_outcome(state: ForgettingState, combination: int, reward: int) -> None:
-    """Take in an outcome, and forget."""
     pulls, clicks, scale, at = state.pulls, state.clicks, state.scale, state.at
     scale[FORGET_SCALE] *= scale[FORGET_GAMMA]
     if scale[FORGET_SCALE] < _TINY:

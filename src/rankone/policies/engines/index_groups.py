@@ -1,22 +1,12 @@
 """Pairs with the same counts, kept together: where the exact engine of UCB1 and KL-UCB stores its pairs.
 
-An index depends on a pair only through its counts (pulls, clicks). Thousands of pairs share a few dozen counts, so the
-engine looks at *groups* of pairs with equal counts, and its work does not grow with the number of pairs::
+An index depends on a pair only through its counts (pulls, clicks), and thousands of pairs share a few dozen counts. So
+the engine looks at *groups* of pairs with equal counts. Ties go to the pair chosen longest ago, so a group is a queue:
+a doubly linked list through `IndexState.pairs`. A pair just chosen joins at the end; one whose outcome comes late joins
+where its turn is. The pair now being played is held, in no group. A hash table finds the group of given counts. A group
+that runs empty keeps its place until `drop_empty_groups`; the caller does that before slots run out.
 
-    group     pulls clicks   queue: chosen longest ago --> chosen last
-      0         131     30   (5,9) (0,2) (7,7) (3,1) ...
-      1         132     30   (1,4) (8,8)
-      2         140     33   (2,6)
-      3       98200  55100   (4,4)                           <- the best pair, alone
-                                    held: (6,0), the pair now being played, in no group
-
-Ties between pairs go to the pair chosen longest ago, so a group is a queue: a doubly linked list through
-`IndexState.pairs`. A pair just chosen joins at the end; an outcome that comes late makes its pair join further ahead,
-where its turn is. A hash table (open addressing) finds the group of given counts. A group that runs empty keeps its
-place, in case pairs come back, until `drop_empty_groups` tidies up; the caller does that before slots run out.
-
-How the engine finds the best group without looking at every index is told in
-`rankone.policies.engines.index_race`.
+How the best group is found without looking at every index: `rankone.policies.engines.index_race`.
 """
 
 import math
@@ -46,10 +36,9 @@ _SPREAD = 1_000_003  # an odd multiplier: counts that differ little land in buck
 
 
 class IndexState(NamedTuple):
-    """Counts of every pair, or combination of other than two factors, the groups they form, and the race between them.
+    """Counts of every pair, or combination, the groups they form, and the race between them.
 
-    Combinations are numbered as in `rankone.policies.engines.combinations`. A pair's numbers lie side by side, because
-    a step that changes the held pair visits pairs all over the memory.
+    A pair's numbers lie side by side, because a step that changes the held pair visits pairs all over the memory.
     """
 
     pairs: Ints  # (n, 5) pulls, clicks; when last chosen (below zero: never); neighbours in the queue

@@ -1,10 +1,9 @@
 """What insures a policy that trusts in structure: now and then a step of flat Thompson sampling, on the same counts.
 
 Such a step is due with probability ``min(1, share * sqrt(M / t))`` at decision t, M being how many combinations are
-insured. Up to `MOST_INSURED` combinations, and of two factors always, these are all: the step is one of Thompson
-sampling over all of them. Of more factors with more combinations the step draws two factors, holds the others at the
-leader's levels, and lets the combinations of the two draw: a *plane* through the leader. That finds a good combination
-of two levels wherever it is, and none of three that are good only together; M is then what lies in all planes.
+insured: up to `MOST_INSURED`, and of two factors always, all. Of more the step draws two factors, holds the others at
+the leader's levels, and lets the combinations of the two draw: a *plane* through the leader, which finds any good
+combination of two levels; M is then what lies in all planes.
 """
 
 import math

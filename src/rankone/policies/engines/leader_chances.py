@@ -1,8 +1,7 @@
 """How probable a decision of a unimodal policy was: a mixture over the pairs that were equally likely to lead.
 
-Before a decision the counts are known, and so is the set of pairs with the best empirical mean. Each of them leads with
-the same probability; given who leads, a policy says how it spreads the decision over that pair and its cross
-(`spread`). What a decision has changed since then, who led and how often, is taken back while this is worked out.
+Given who leads, a policy says how it spreads the decision over that pair and its cross (`spread`). What a decision has
+changed since then, who led and how often, is taken back while this is worked out.
 """
 
 from typing import Any

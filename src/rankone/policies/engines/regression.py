@@ -1,19 +1,15 @@
 """Bayesian regression of clicks on features: what all policies that look at features share.
 
-The belief about the weights of d features is normal, with a mean and a precision (the inverse of the covariance). Kept
-is the upper Cholesky root U of the precision, U'U, which one observation changes in O(d^2) by rotations (Gill, Golub,
-Murray, Saunders, "Methods for modifying matrix factorizations", 1974). It draws weights as ``mean + U^-1 z`` and gives
-the variance of an item's score as ``|U'^-1 x|^2``; rounding cannot make a variance negative.
+The belief about the weights is normal. Kept is the upper Cholesky root U of its precision, U'U, which one observation
+changes in O(d^2) by rotations (Gill, Golub, Murray, Saunders, "Methods for modifying matrix factorizations", 1974). It
+draws weights as ``mean + U^-1 z``; the variance of an item's score is ``|U'^-1 x|^2``.
 
-An observation of weight c adds ``c x x'`` to the precision and ``c y x`` to the sums; the mean solves
-precision * mean = sums. Logistic regressions differ in how they learn: `engines.logistic`.
+An observation of weight c adds ``c x x'`` to the precision and ``c y x`` to the sums; precision * mean = sums. Logistic
+regressions learn otherwise: `engines.logistic`. A position that visitors look at with probability k (`examination`)
+counts as k looks: k c joins the precision and the click counts in full.
 
-A position that visitors look at with probability k, if that is known (`examination`), counts as k looks: k c joins the
-precision and the click counts in full, so that clicks per look estimate attraction whatever k is.
-
-The context of a decision is the table of features, a row for each feature: ``context[f * n_items + item]``. What was
-known of a shown item must be known when its outcome comes, perhaps much later: features of open lists are kept in
-slots, and the tag of a decision is its slot. A state without a free slot grows (`room`).
+The context of a decision has a row for each feature: ``context[f * n_items + item]``. Features of open lists are kept
+in slots, and the tag of a decision is its slot. A state without a free slot grows (`room`).
 """
 
 import math
@@ -283,7 +279,7 @@ def add_widths(state: Any, belief: int, context: Any, radius: float, most: float
     """Turn scores of a linear belief into upper bounds: `radius` standard deviations more, cut at `most`.
 
     Of the same items as before, standard deviations have only shrunk: an item whose bound by the old one is below those
-    of all items shown last is not shown, and keeps the old one.
+    of all items shown last keeps it.
     """
     scores, widths, changed, lowest, open_ones = state.of_items[SCORE], state.of_items[WIDTH], 0, most, 0
     for index in range(len(context)):

@@ -1,8 +1,7 @@
 """What the flat policies share that watch every pair for a change: an index for each, exploration, a new start.
 
 A policy registers `index_of`, the optimistic value of a pair, and `alarmed`, which looks at an outcome that has just
-been counted and says how much has to be forgotten. The largest index is chosen, ties at random; a pair without outcomes
-comes first. A share of the decisions goes to all pairs in turn or at random, so that a change of any of them is seen.
+been counted and says how much has to be forgotten. A share of the decisions explores all pairs.
 """
 
 import math

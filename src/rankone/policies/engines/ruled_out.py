@@ -1,12 +1,9 @@
 """Which combinations an insurance step need not try again: those whose outcomes speak against them already.
 
-A step of flat Thompson sampling tries what is bad until that is known beyond doubt, some seven times each. As insurance
-fewer tries will do: what matters is not to overlook the best, and it will hardly fail so often. With N outcomes and S
-clicks, of which the best mean is m, the evidence against a combination is N d(S / N, m), d the Bernoulli divergence.
-From `FIRST` + `MORE` log(t) on, at decision t, and from `FEWEST` outcomes on, it is *ruled out*: an insurance step that
-draws it shows it in one case of twenty only; otherwise a step of the policy follows that is insured.
-
-So what was ruled out by bad luck comes back: as t grows, and in the twentieth case.
+A step of flat Thompson sampling tries what is bad some seven times; as insurance fewer tries will do. With N outcomes
+and S clicks, of which the best mean is m, the evidence against a combination is N d(S / N, m). From `FIRST` + `MORE`
+log(t) on, at decision t, and from `FEWEST` outcomes on, it is *ruled out*: an insurance step that draws it shows it in
+one case of twenty only; otherwise a step of the insured policy follows. What was ruled out by bad luck so comes back.
 """
 
 import math

@@ -1,23 +1,17 @@
 """What the unimodal policies share: the leader and its cross.
 
-A rank-1 problem is unimodal (Trinh et al. 2020, section 2): from every pair that is not best, some pair in the same row
-or column is better; and so is a product of any number of factors. So it is enough to compare the *leader*, the
-combination with the best empirical mean, with those of its *cross*, which differ from it in one factor::
+A rank-1 problem is unimodal (Trinh et al. 2020, section 2), and so is a product of any number of factors: from every
+combination that is not best, some change of one factor leads to a better one. So the *leader*, with the best empirical
+mean, is compared with its *cross*, the combinations that differ from it in one factor. Only combinations with an
+outcome can lead; before the first outcome any does. Ties are broken afresh at random at every decision: a fixed order
+would stay forever on a row whose true mean is 0.
 
-        . . x . .
-        x x L x x       L leader, x its cross (two factors: K + L - 2 pairs)
-        . . x . .
-
-Only combinations with an outcome can lead (nobody shows all of them first); before the first outcome any of them does.
-Ties are broken afresh at random at every decision: a fixed order would stay forever on a row whose true mean is 0.
-
-A policy on this ground derives its state from `LeaderState` and registers `score`: the highest score among the leader
-and its cross is chosen. One that chooses otherwise registers `decide` as well. Where combinations are forbidden, what
-the leader *reaches* takes the place of its cross (`rankone.policies.engines.combinations`).
+A policy derives its state from `LeaderState` and registers `score`: the highest score among the leader and its cross is
+chosen. One that chooses otherwise registers `decide` as well. Where combinations are forbidden, what the leader
+*reaches* takes the place of its cross (`rankone.policies.engines.combinations`).
 
 What is counted is kept by *slot*. Up to a million combinations, or ten million pairs, a slot is the combination's
-number; beyond, combinations get slots as their first outcomes come, and there is `room` for as many as Python makes
-(`rankone.kernels.policy`).
+number; beyond, combinations get slots as their first outcomes come, and there is `room` for as many as Python makes.
 """
 
 import math

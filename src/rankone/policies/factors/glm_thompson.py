@@ -1,17 +1,16 @@
 """Thompson sampling in a Bayesian logistic regression: what multivariate tests with bandits mostly use.
 
 Hill, Nassif, Liu, Iyer, Vishwanathan, "An Efficient Bandit Algorithm for Realtime Multivariate Optimization" (KDD
-2017), sections 3 and 4, with the logistic function in place of theirs, the normal distribution's, and without context.
-The logit of a combination's click rate is a sum of weights: an intercept and one a level (their MVT1). Each decision
-draws all weights from their posterior and shows the combination with the largest sum: the level with the largest weight
-in each factor; where that is forbidden, the best of all combinations of the factors that rules name.
+2017), sections 3 and 4, with the logistic function in place of theirs and without context. The logit of a combination's
+click rate is a sum of weights: an intercept and one a level (their MVT1). Each decision draws all weights from their
+posterior and shows the level with the largest weight in each factor; where that is forbidden, the best of all
+combinations of the factors that rules name.
 
 The posterior is kept as a normal distribution. For c clicks of n outcomes of a combination with features f, whose sum
-of weights has the mean x and the variance s2, Laplace's method needs one number: e = x + s2 (c - n sigma(e)), by
-Newton's method. Then ``mean += v (e - x) / s2`` and ``covariance -= w / (1 + w s2) v v'`` with v = covariance f and
-w = n sigma'(e). A square root R of the covariance, R R' = covariance, is kept instead of it, which Potter's update
-(Kaminski, Bryson, Schmidt 1971) changes by ``R -= a v (R' f)'``, a = (1 - 1 / sqrt(1 + w s2)) / s2: it draws weights
-as mean + R z, and no rounding can make a variance negative.
+of weights has the mean x and the variance s2, Laplace's method needs one number: e = x + s2 (c - n sigma(e)). Then
+``mean += v (e - x) / s2`` and ``covariance -= w / (1 + w s2) v v'`` with v = covariance f and w = n sigma'(e). A square
+root R of the covariance is kept instead of it, which Potter's update (Kaminski, Bryson, Schmidt 1971) changes by
+``R -= a v (R' f)'``, a = (1 - 1 / sqrt(1 + w s2)) / s2: it draws weights as mean + R z.
 """
 
 import math

@@ -1,10 +1,8 @@
 """One bandit for each factor: what many people build by hand, and a warning.
 
 Every level draws from Beta(clicks + 1, misses + 1) of all decisions in which it was shown, whatever it was shown with;
-the levels with the largest draws are shown together. Each factor's bandit takes the others for chance. It learns fast
-at first, and it locks in: a good level that was shown early, while its partners were bad, looks bad, and its partners
-improve only in the company of others. In 5 to 30% of the runs on harder problems it never recovers
-(`docs/more-than-two-factors.md`).
+the largest draws are shown together. It learns fast at first, and it locks in: a good level that was shown early, while
+its partners were bad, looks bad (`docs/more-than-two-factors.md`: 5 to 30% of the runs on harder problems).
 """
 
 from dataclasses import dataclass

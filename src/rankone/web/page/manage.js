@@ -3,6 +3,7 @@
 import { $, element, living } from "./dom.js";
 import { createForm } from "./manage_create.js";
 import { tokenParts } from "./manage_tokens.js";
+import { webhookParts } from "./manage_webhooks.js";
 
 const LEADING = "the leader", ANY = "any";
 let api = null; // { get, send, look }
@@ -182,7 +183,8 @@ export async function showManage(view, identity, names) {
   const parts = view && mayAdmin(name) ? [stopForm(), ...levelForms(), ...togetherForms(), excludeForm()] : [];
   if (who.scopes.includes("admin")) {
     const [make, list] = tokenParts(api, who, names);
-    parts.push(make, await createForm(api), list); // what is wide comes last
+    const [hook, hooks] = webhookParts(api, who, names);
+    parts.push(make, hook, await createForm(api), list, hooks); // what is wide comes last
   }
   const note = "This token may look only: one with the scope admin may change experiments here.";
   $("manage-parts").replaceChildren(...(parts.length ? parts : [element("p", { class: "note" }, note)]));

@@ -18,6 +18,7 @@ from rankone.live import Database, Experiment
 from rankone.live.commit.warm_up import warm_up, warm_up_all
 from rankone.live.fold.fold import Fold
 from rankone.live.opening import checked_policy, checked_settings
+from rankone.live.report.report import Report
 from rankone.live.settings import default_policy
 from rankone.web.dashboard_data import DashboardData
 from rankone.web.server.access.auth import Authenticator
@@ -30,6 +31,7 @@ from rankone.web.server.metrics import Meters
 from rankone.web.server.request_batching import ServedExperiment
 from rankone.web.server.single_flight import SingleFlight
 from rankone.web.server.subprocess_tasks import run_in_subprocess
+from rankone.web.webhooks.notifier import Notifier
 
 T = TypeVar("T")
 log = logging.getLogger("rankone.web")
@@ -74,6 +76,8 @@ class Service:
         self.description = b""  # the OpenAPI document
         self.log: RequestLog | None = None  # of requests, if there is to be one
         self._ticking: asyncio.Task[None] | None = None
+        self.notifier = Notifier(self.database, self.reader, self.off_loop, self._report_of)
+        self._notifying: asyncio.Task[None] | None = None
         self._settling: dict[str, asyncio.Task[Any]] = {}  # experiments that a tick looks after, by name
         self._silent_until = float("-inf")
         self._said: dict[str, str] = {}  # what the tick could not do, and what was said of it
@@ -85,13 +89,14 @@ class Service:
                 log.warning(_COPIED)
         await self.off_loop(lambda: warm_up_all(self.reader.policies(), log.info, log.warning))
         self._ticking = asyncio.create_task(self._tick())
+        self._notifying = asyncio.create_task(self.notifier.run())
 
     async def stop(self) -> None:
         """Finish what was accepted, then close."""
         if self.log is not None:
             self.log.flush()
-        if self._ticking is not None:
-            looking_after = [self._ticking, *self._settling.values()]
+        if self._ticking is not None and self._notifying is not None:
+            looking_after = [self._ticking, self._notifying, *self._settling.values()]
             for task in looking_after:
                 task.cancel()
             await asyncio.gather(*looking_after, return_exceptions=True)
@@ -101,6 +106,7 @@ class Service:
         except TimeoutError:  # nobody waits for the answers any more, and closing the database would be stuck too
             log.warning("the database does not answer: ended without closing it")
             return
+        self.notifier.let_go()
         for pool in (self._pool, self._reading):
             pool.shutdown()
         self.reader.close()
@@ -192,6 +198,12 @@ class Service:
                 )
                 self._served[name] = served
             return served
+
+    async def _report_of(self, name: str) -> Report:
+        served = await self.experiment(name)
+        async with self.looking:
+            report: Report = await served.call(served.dashboard.made_report)
+            return report
 
     def storage_failed(self, what: str, error: StorageError) -> None:
         """Say in the log, once a second at most, what callers do not hear."""

@@ -1,14 +1,12 @@
 """The direct climb to the maximum of a product's likelihood, with a bound of what is still missing.
 
-With x = log a and y = log g the log-likelihood of a cell, c (x + y) + (n - c) log(1 - exp(x + y)), is concave, so every
-maximum is the maximum. It is climbed by Newton steps of a primal-dual interior-point method (Nocedal, Wright,
-"Numerical optimization", section 19.3): the bounds x <= 0 and y <= 0 have multipliers l, and l * (-x) is driven to
-nothing. The matrix is bordered-diagonal, one row per item and one per place; the items are eliminated, so a step costs
-the cells and places^2 per item. By concavity the likelihood is at most sum(l * (-x)) (and a Newton decrement) below its
-maximum: that is the gap, in nats, by which convergence is judged.
+With x = log a and y = log g the log-likelihood of a cell, c (x + y) + (n - c) log(1 - exp(x + y)), is concave. It is
+climbed by Newton steps of a primal-dual interior-point method (Nocedal, Wright, "Numerical optimization", section
+19.3): the bounds x <= 0 and y <= 0 have multipliers l, and l * (-x) is driven to nothing. The items are eliminated from
+the bordered-diagonal matrix, so a step costs the cells and places^2 per item. By concavity the likelihood is at most
+sum(l * (-x)) (and a Newton decrement) below its maximum: that is the gap, in nats, by which convergence is judged.
 
-A tilt adds a multiple of a linear function of (x, y) to the likelihood: its maximum is a point of a profile likelihood
-(`rankone.clicks.models.fitting.profile`).
+A tilt adds a multiple of a linear function of (x, y): a point of a profile likelihood (`fitting.profile`).
 """
 
 import math
@@ -183,7 +181,6 @@ def levels(group: Group, prior: Floats, tilt: float) -> tuple[float, float]:
 
 @noalloc
 def _own_slope(z: float, prior: Floats) -> tuple[float, float]:
-    """Slope and curvature of a parameter's prior."""
     more = prior[1] - prior[0]
     if more <= 0.0:
         return prior[0], 0.0

@@ -1,15 +1,12 @@
 """Expectation-maximisation on counts, for click models of any kind.
 
 EM is slow along the ridge where attraction grows and examination shrinks, so steps are extrapolated (SQUAREM, Varadhan
-and Roland 2008, scheme S3, on the logits); an extrapolation that does not raise the likelihood is dropped, so it never
-falls.
+and Roland 2008, scheme S3, on the logits); one that does not raise the likelihood is dropped.
 
-`product_em` is for click probabilities that are a product, attraction times examination (Chuklin, Markov, de Rijke,
-"Click Models for Web Search", 2015, section 4.3.3): after a non-click the item was attractive with probability
-a (1 - g) / (1 - a g) and the place examined with g (1 - a) / (1 - a g); after a click both were. The M-step averages.
-On counts, a cell with n impressions and c clicks adds c + (n - c) * posterior, so a step costs the number of cells,
-whatever the length of the log. The position-based model has one g per position, the user browsing model one a
-(position, click before): both are a *place* here.
+`product_em` is for attraction times examination (Chuklin, Markov, de Rijke, "Click Models for Web Search", 2015,
+section 4.3.3): after a non-click the item was attractive with probability a (1 - g) / (1 - a g) and the place examined
+with g (1 - a) / (1 - a g); after a click both were. The M-step averages. A *place* is a position, or, of the user
+browsing model, (position, click before).
 """
 
 from collections.abc import Callable
@@ -40,9 +37,9 @@ def run_em(
 ) -> tuple[Floats, Floats, bool]:
     """Repeat EM steps until `patience` iterations running change less than `tolerance`.
 
-    An iteration is one step, or with acceleration three and an extrapolation. `change` says how much an iteration
-    changed: from which parameters, to which, and what it gained. Returns the parameters, the objective at the start of
-    each iteration and at the end, and whether the last iterations were so small.
+    An iteration is one step, or with acceleration three and an extrapolation. `change` says how much one changed: from
+    which parameters, to which, and its gain. Returns the parameters, the objective at the start of each iteration and
+    at the end, and whether it stopped by itself.
     """
     here, trace, slow, done = start, [], 0, 0
     while done < most and slow < patience:

@@ -1,10 +1,8 @@
 """Intervals of a product's parameters and of the click rates of its pairs, by profile likelihood.
 
-Only products are identified. A pair's rate is one; an attraction stands for the rate at the reference, the position
-with the highest examination, and an examination for the ratio to the reference. Which position is the reference is
-itself an estimate: where others may be the highest as well, the lower end of a ratio is the lowest over all of these,
-and the upper end is that to the most shown of them, so that the choice by luck of one of many equal positions is
-allowed for.
+Only products are identified: an attraction stands for the rate at the reference, the position with the highest
+examination, an examination for the ratio to it. Which position that is is an estimate: where others may be the highest
+as well, the lower end of a ratio is the lowest over all of these, the upper end that to the most shown of them.
 """
 
 from __future__ import annotations

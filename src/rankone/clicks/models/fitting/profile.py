@@ -1,11 +1,8 @@
 """Profile-likelihood intervals of linear functions of log attraction and log examination, in one group of a fit.
 
-An end of the interval is where the likelihood, maximised over everything else, has fallen by z^2 / 2 (1.92 at 95%).
-Unlike intervals from the curvature it cannot leave [0, 1] nor collapse at 1, and it is the same on every scale. The
-path on which the function moves while all else follows is that of the tilted maximum: climb likelihood + tilt *
-function, and search the tilt. Where the likelihood is a straight line (every impression clicked) one tilt serves a
-whole stretch of it, and the end lies on that line. Venzon, Moolgavkar, "A method for computing profile-likelihood-based
-confidence intervals" (1988).
+An end of the interval is where the likelihood, maximised over everything else, has fallen by z^2 / 2 (1.92 at 95%):
+the search of a tilt (Venzon, Moolgavkar, "A method for computing profile-likelihood-based confidence intervals", 1988).
+Where the likelihood is a straight line one tilt serves a whole stretch of it, and the end lies on that line.
 """
 
 import math
@@ -91,7 +88,6 @@ def _back_to(group: Group, top: Floats) -> None:
 
 @noalloc
 def _contrast(group: Group) -> float:
-    """The value of the tilted function."""
     total = 0.0
     for parameter in range(len(group.z)):
         if group.tilt[parameter] != 0.0:

@@ -86,11 +86,9 @@ _FIELDS = ("watch", "history", "kept", "watched", "past", "fresh", "spent", "ala
 class GLRState(fields_with_beta_groups(*LeaderState._fields, *_FIELDS)):  # type: ignore[misc]
     """A state of UTS; the histories of the outcomes of those that led last, and which these are; past, (1 + cross, 3):
     pulls and clicks of the leader's cross before a trial, and the sum of its rates at these times, but first the
-    leader's latest pulls and their mean; fresh, (1 + cross, 3): the same in a trial, but first pulls and clicks of the
-    leader; spent, (1,): what draws of trials have cost in this era; alarm, (10,): combination taken for the leader,
-    decisions in a row at which another led, era, decisions in it, decisions of this trial (0: there is none), trials of
-    the era, wins in a row, whether a trial is due, whether the last decision was a draw of one, which
-    history was begun last."""
+    leader's latest pulls and their mean; fresh, likewise, in a trial, but first pulls and clicks of the leader; spent,
+    (1,): what draws of trials have cost in this era; alarm, (10,): see GLR_ERA and those beside it.
+    """
 
 
 @dataclass(frozen=True)

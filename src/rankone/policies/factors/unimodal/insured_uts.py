@@ -3,15 +3,10 @@ Thompson steps (`rankone.policies.factors.thompson`) on the same counts. Ours.
 
 The rule: at decision t, with probability ``min(1, share * sqrt(M / t))``, every combination draws from its posterior
 and the largest draw is chosen, unless its outcomes rule it out (`rankone.policies.engines.ruled_out`); otherwise a step
-of UTS follows. All outcomes go to the same counts, and the leader is the best of *all* combinations. So a best
-combination that lies off the cross of every other good one, which UTS would never try, is tried by the flat steps until
-it leads. The insurance is cheap, as flat Thompson sampling concentrates: its steps soon repeat the leader.
+of UTS follows. The leader is the best of *all* combinations, so a best one off the cross of every other good one, which
+UTS would never try, is tried until it leads. M: see `rankone.policies.engines.insurance`.
 
-M is the number of combinations, or, of more than two factors with more than 200 combinations, of those that differ from
-the leader in two factors at most (`rankone.policies.engines.insurance`).
-
-Both parts run on the exact engine, each with a crowd of its own. Where flat steps are few, their crowd does not pay
-(`is_cheaper` of `rankone.numerics.betas.beta_maximum`), and all combinations simply draw.
+Both parts run on the exact engine, each with a crowd of its own.
 """
 
 import math

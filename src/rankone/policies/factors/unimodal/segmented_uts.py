@@ -148,7 +148,6 @@ def _copy_table(array: Any, into: int, of: int) -> None:
 
 @noalloc
 def _renew(state: Any, number: int) -> None:
-    """Let one of the UTS forget everything."""
     new = len(state.pulls) - 1
     counts = state.pulls, state.clicks, state.led, state.ties, state.counters, state.reach, state.watch
     for array in counts:
@@ -257,7 +256,6 @@ def _record(state: Any, segment: int, combination: int, clicked: int) -> None:
 
 @inlined
 def _segment_in(state: Any, context: Any) -> int:
-    """Return the segment that a context names."""
     return min(max(int(context[0]), 0), len(state.doubt) - 1) if len(context) else 0
 
 

@@ -5,14 +5,10 @@ Best-arm identification for unimodal bandits needs only the leader and its cross
 T3C's rule (Shang et al., "Fixed-confidence guarantees for Bayesian best-arm identification", AISTATS 2020), with
 the penalty log N of Jourdan et al., "Top Two Algorithms Revisited" (NeurIPS 2022).
 
-Every other time that a pair leads, it is chosen. At other times the challenger is: the pair of the cross with the
-smallest ``Z + log(pulls)``, where ``Z = N d(m, x) + N' d(m', x)`` is the evidence that leader and challenger differ, x
-their common mean. A live experiment that is to stop automatically (`stopping`) decides soonest with this policy. Where
-nobody stops it, it must not waste half of the decisions for ever: once that smallest value is above 3 log t, t the
-times the leader has led, the leader is chosen (our rule, without a proof).
-
-With ``coin=True`` a coin says whether it is the leader's turn. That is the form in which it runs live: half of the
-decisions would be certain beforehand otherwise.
+Every other time that a pair leads, it is chosen (with ``coin=True``, the live form, a coin says so). At other times the
+challenger is: the pair of the cross with the smallest ``Z + log(pulls)``, where ``Z = N d(m, x) + N' d(m', x)`` is the
+evidence that leader and challenger differ, x their common mean. Once that smallest value is above 3 log t, t the times
+the leader has led, the leader is chosen (our rule, without a proof: nobody may have stopped it).
 """
 
 import math

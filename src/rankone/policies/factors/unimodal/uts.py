@@ -6,14 +6,11 @@ the leader and each pair of its cross draw from their posterior Beta(clicks + 1,
 draw is chosen. The regret is asymptotically optimal for every gamma >= 2.
 
 Lazy start: the paper pulls all K * L pairs first; here pairs without an outcome cannot lead and draw from Beta(1, 1) on
-the leader's cross, which measures better (less than half the regret on the paper's needle at K = L = 128).
+the leader's cross (less than half the regret on the paper's needle at K = L = 128). With ``coin=True``, the form in
+which it runs live, the leader is chosen with probability 1 / gamma each time: no decision is certain beforehand.
 
-With ``coin=True`` the leader is not chosen every gamma-th time but with probability 1 / gamma each time: as often on
-average, and no decision is certain beforehand, so that decisions can be compared with those that might have been. That
-is the form in which it runs live.
-
-Where that is cheaper the draws are not made one by one (`largest_draw`): `rankone.numerics.betas.beta_maximum` draws
-the winner with the same law. Its crowd is the cross of the leader; when another pair leads, the crowd moves there.
+Where that is cheaper the draws are not made one by one: `rankone.numerics.betas.beta_maximum` draws the winner with the
+same law. Its crowd is the cross of the leader; when another pair leads, the crowd moves there.
 """
 
 from dataclasses import dataclass

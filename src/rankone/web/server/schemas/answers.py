@@ -253,6 +253,46 @@ class Tokens:
 
 
 @answer_of
+class WebhookAnswer:
+    """A webhook as people may see it, and how its deliveries went."""
+
+    id: str
+    experiment: str  # *: all of them
+    address: str  # up to its host
+    format: str
+    events: list[str]
+    created: float
+    made_by: str | None  # a token, by its id
+    arrived: int
+    waiting: int
+    failed: int  # given up
+    error: str | None  # of a delivery that waits or was given up
+
+
+@answer_of
+class NewWebhookAnswer:
+    """A webhook, and the secret that signs its messages, to be seen this once."""
+
+    id: str
+    secret: str
+
+
+@answer_of
+class Webhooks:
+    """Webhooks, oldest first."""
+
+    webhooks: list[WebhookAnswer]
+
+
+@answer_of
+class Tested:
+    """How a test message went."""
+
+    delivered: bool
+    error: str | None
+
+
+@answer_of
 class Whoami:
     """What a caller may do."""
 

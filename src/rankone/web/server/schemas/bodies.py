@@ -22,6 +22,7 @@ from rankone.live.visitor_attributes import (
     checked_declaration,
 )
 from rankone.web.server.access.tokens import EVERY, MAX_DAYS, MAX_RATE, SCOPES
+from rankone.web.webhooks.hooks import EVENTS, FORMATS
 
 
 def _addressable(value: str) -> str:
@@ -296,6 +297,19 @@ class NewToken(Body):
     note: Text | None = Field(None, description="what it is for")
     days: Annotated[float, Field(gt=0, le=MAX_DAYS)] | None = Field(365.0, description="until it expires; null: never")
     rate: Annotated[int, Field(ge=1, le=MAX_RATE)] | None = Field(None, description="decisions and outcomes a second")
+
+
+class NewWebhook(Body):
+    """A webhook to add. Addresses of private networks are added on the machine of the database only."""
+
+    address: Annotated[str, Field(max_length=2_000)] = Field(
+        description="https://..., or mailto:ann@shop.example for e-mail"
+    )
+    events: Annotated[list[Literal[tuple(EVENTS)]], Field(max_length=len(EVENTS))] = Field(  # type: ignore[valid-type]
+        [], description="what it is told about; none: everything"
+    )
+    experiment: Text = Field(EVERY, description="the one it is told about; *: all of them")
+    format: Literal[FORMATS] | None = Field(None, description="left out: as the address has it")  # type: ignore[valid-type]
 
 
 class _FromAPage(Body):

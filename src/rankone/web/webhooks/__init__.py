@@ -1,0 +1,1 @@
+"""Webhooks: what happens to experiments is told to addresses that people name."""
