@@ -29,7 +29,7 @@ from rankone.live.messages import (
     each_answered,
 )
 from rankone.live.report.report import Report
-from rankone.live.settings import WantedSettings, parsed_settings, takes_settings
+from rankone.live.settings import RemoteWishes, parsed_settings, takes_settings
 
 if TYPE_CHECKING:
     from rankone.policies import Policy
@@ -69,7 +69,7 @@ class Client:
         """Return an experiment that is there; nothing is sent yet."""
         return RemoteExperiment(self.transport, name)
 
-    @takes_settings(WantedSettings)
+    @takes_settings(RemoteWishes)
     def create(
         self,
         name: str,
@@ -78,7 +78,7 @@ class Client:
         policy: str | Policy | None = None,
         *,
         items: Sequence[str] | int | None = None,
-        **settings: Unpack[WantedSettings],
+        **settings: Unpack[RemoteWishes],
     ) -> RemoteExperiment:
         """Create an experiment, or find that it is there with these settings, which `rankone.Experiment` has too.
 

@@ -258,7 +258,7 @@ def _checked_value(request: Any) -> Any:
 
 
 def _checked_click(clicked: Any, seen: int | None) -> bool | tuple[int | str, ...]:
-    if seen is not None or isinstance(clicked, Sequence | set | frozenset) or bool(getattr(clicked, "ndim", None)):
+    if seen is not None or isinstance(clicked, list | tuple | set | frozenset) or bool(getattr(clicked, "ndim", None)):
         return checked_clicks(() if clicked is None else clicked)  # of a list
     kind = type(clicked)
     is_numpy_truth = kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_")  # told without importing NumPy

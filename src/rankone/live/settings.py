@@ -283,11 +283,9 @@ class Settings:
 
 
 class WantedSettings(TypedDict, total=False):
-    """Settings as callers write them: keywords of `Client.create`. A group may be a dictionary of some of its own."""
+    """Settings as callers write them. A group may be a dictionary of some of its own."""
 
     factors: Mapping[str, Sequence[str] | int] | None
-    positions: int | None
-    gentle: bool | None
     aim: str | None
     goals: Mapping[str, Mapping[str, Any] | None] | None
     explore: float | None
@@ -297,6 +295,13 @@ class WantedSettings(TypedDict, total=False):
     control: Control | Mapping[str, Any] | None
     watch: Watch | Mapping[str, Any] | None
     outcomes: Outcomes | Mapping[str, Any] | None
+
+
+class RemoteWishes(WantedSettings, total=False):
+    """Keywords of `Client.create`: also those of rankings."""
+
+    positions: int | None
+    gentle: bool | None
 
 
 class LocalWishes(WantedSettings, total=False):
@@ -311,7 +316,7 @@ def _declared() -> Iterator[Setting]:
             if field.metadata:
                 facts = dict(field.metadata)
                 option = facts.pop("option") or field.name.replace("_", "-")
-                remote = (group or field.name) in ("policy", *WantedSettings.__annotations__)
+                remote = (group or field.name) in ("policy", *RemoteWishes.__annotations__)
                 yield Setting(field.name, group, **facts, option=option, remote=remote)
 
 

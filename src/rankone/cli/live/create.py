@@ -126,7 +126,7 @@ def _wanted(options: Mapping[str, Any], rows: Sequence[str], cols: Sequence[str]
 
 
 def _control(value: str, rows: Sequence[str], cols: Sequence[str], positions: int | None) -> Any:
-    """Return a control as it is written: a list of items, a row and a column, or a level of each factor."""
+    """Return a control from how it is written: a list of items, a row and a column, or a level of each factor."""
     if positions:
         return [item.strip() for item in value.split(",")]
     return _pair(value, rows, cols) if rows or cols else level_of_each(value.split(","))

@@ -137,7 +137,7 @@ class ListEvidence:
         self.weighed, self.proven, self.renews = facts[0], bool(facts[1]), bool(facts[2])
 
     def frozen_copy(self) -> ListEvidence:
-        """Return a copy of what a report needs, which stays as it is while the ranking goes on."""
+        """Return a copy of what a report needs, which stays unchanged while the ranking goes on."""
         frozen = copy.copy(self)
         frozen.in_time, frozen.versus = copy.deepcopy((self.in_time, self.versus))
         return frozen

@@ -1,4 +1,4 @@
-"""All lists of a ranking as a table, one row per position: `rankone.evaluate_lists` reads it as it is."""
+"""All lists of a ranking as a table, one row per position: `rankone.evaluate_lists` reads it unchanged."""
 
 from __future__ import annotations
 

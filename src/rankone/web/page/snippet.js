@@ -71,7 +71,8 @@
     }, true);
     addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden") tell([]); });
   };
-  if (decision) { // the list was asked for by the site: only report
+  // The site has asked for the list and shows it: only report.
+  if (decision) {
     const begin = () => watchList(decision, itemsThere().filter((part) => !part.hidden).map((part) => part.dataset.item));
     if (document.readyState === "loading") addEventListener("DOMContentLoaded", begin);
     else begin();
