@@ -57,7 +57,7 @@ package: .venv/.dev  ## build sdist and wheel, with compiled code in it, and try
 	cd build && fresh/bin/rankone simulate --problem needle:4x4 --horizon 1000 --runs 2
 	for version in 3.11 3.12 3.13 3.14; do \
 	  $(BIN)/python -m pip install --quiet --dry-run --ignore-installed --target build/none --only-binary=:all: \
-	    --python-version $$version "$$(ls dist/*.whl)[cluster,postgres,serve,yaml]" \
+	    --python-version $$version "$$(ls dist/*.whl)[cluster,postgres,serve]" \
 	    && echo "Python $$version: every dependency can be had" || exit 1; \
 	done
 

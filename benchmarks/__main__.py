@@ -1,6 +1,6 @@
 """``make bench``: run every benchmark of this folder, write their figures to benchmarks/results.md.
 
-``python -m benchmarks engine`` runs one and writes nothing; `alarms` (10 minutes), `coverage` (2), `evaluation` (15),
+``python -m benchmarks engine`` runs one and writes nothing; `alarms` (10 minutes), `coverage` (2), `edge` (20), `evaluation` (15),
 `factors` (5), `factors_resume` (20), `features` (10), `goals` (5), `headline` (1), `lists_live` (30), `misfit` (1), `model_choice` (10), `nature` (10),
 `plans` (10), `segments` (5), `soak` (20), `split` (1), `verdicts` (20), `what_if_visitors` (15) and `winners` (5) run only when they are named; `evaluation` and
 `verdicts` write what docs/measured.md shows.
@@ -27,6 +27,7 @@ WHEN_NAMED = {
     "alarms",
     "context",
     "coverage",
+    "edge",
     "evaluation",
     "factors",
     "factors_resume",

@@ -121,6 +121,28 @@ def correctness() -> str:
     return "\n".join(lines)
 
 
+def tunings() -> str:
+    """Root mean squared errors of estimators with a setting, by how that is chosen."""
+    target, names = np.array([0.05, 0.25, 0.1, 0.1, 0.3, 0.2]), ("switch-dr", "shrunk-dr", "subgauss-dr", "mips")
+    lines = [
+        f"| world | tuning | `dr` | {' | '.join(f'`{name}`' for name in names)} |",
+        "|---|---|---|" + "---|" * len(names),
+    ]
+    for world, rates in (("a product", RATES), ("no product", _CROSSED)):
+        for tuning in ("mse", "slope"):
+            answers = [
+                rankone.evaluate(steady_log(seed, rates), as_target(target), seed=seed, tuning=tuning)
+                for seed in range(LOGS)
+            ]
+            table = pl.concat([each.table for each in answers]).with_columns(
+                error=pl.col("value") - float(target @ rates)
+            )
+            found = {name: table.filter(estimator=name)["error"].to_numpy() for name in ("dr", *names)}
+            errors = " | ".join(f"{np.sqrt((each**2).mean()):.4f}" for each in found.values())
+            lines.append(f"| pairs, {world} | {tuning} | {errors} |")
+    return "\n".join(lines)
+
+
 FEW = 20  # answers below which a share of them says nothing
 
 
@@ -263,6 +285,7 @@ def agreement() -> str:
 def report() -> str:
     sections = {
         "Right where they should be": correctness(),
+        "How settings are chosen": tunings(),
         "Intervals where a policy learned": coverage(),
         "Width": widths(),
         "Speed": speed(),

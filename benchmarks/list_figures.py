@@ -19,8 +19,8 @@ from benchmarks.which_list_policy import markdown
 from rankone.lists import PBM, Cascade
 from rankone.numerics.seeds import generator
 from rankone.problems.lists.base import CURVE, ListProblem
-from rankone.simulation.arena_problems import STANDARD
 
+STANDARD = (0.3, 0.2, 0.15, 0.15, 0.15, 0.1, 0.05, 0.05, 0.01, 0.01)  # with ties, on purpose
 HORIZON, RUNS = 100_000, 12
 _SIMUL = (0.1, 0.08, 0.06, 0.04, 0.02, *[1e-4] * 5)
 _KDD_1 = (0.1494, 0.1033, 0.0887, 0.0792, 0.0702, 0.0517, 0.0499, 0.0291, 0.0283, 0.0267, 0.0217)

@@ -1,7 +1,7 @@
 """Our estimators beside those of the Open Bandit Pipeline, on the data that come with it.
 
-Its newest versions refuse Python 3.11; 0.4.1 does not: ``pip install --no-deps obp==0.4.1`` and ``pip install
-scikit-learn seaborn matplotlib tqdm mypy-extensions``. It imports torch, which only its neural policies use: where torch
+Its newest versions say that they refuse Python 3.11, and work: ``pip install --no-deps --ignore-requires-python
+obp==0.5.7`` and ``pip install scikit-learn seaborn matplotlib tqdm mypy-extensions``. It imports torch, which only its neural policies use: where torch
 is missing an empty module takes its place.
 """
 
@@ -19,6 +19,7 @@ import polars as pl
 import rankone
 from rankone.analysis.what_if.logged_decisions import read_decisions, usable_rows
 from rankone.analysis.what_if.off_policy import estimates, fold_rates
+from rankone.analysis.what_if.tuned_weights import LAMBDAS, marginal_weights
 from rankone.clicks.counts.table_files import read_table
 
 
@@ -45,7 +46,8 @@ def _obp() -> Any:
     try:
         importlib.import_module("torch")
     except ImportError:
-        sys.modules |= {name: _Module(name) for name in ("torch", "torch.nn", "torch.optim")}
+        parts = ("", ".nn", ".nn.functional", ".optim", ".utils", ".utils.data")
+        sys.modules |= {f"torch{part}": _Module(f"torch{part}") for part in parts}
     try:
         return importlib.import_module("obp.ope")
     except ImportError:
@@ -84,17 +86,35 @@ def _decisions(ope: Any, table: pl.DataFrame, target: pl.DataFrame) -> dict[str,
         "action_dist": np.tile(log.target[None, :, None], (n, 1, 1)),
         "estimated_rewards_by_reg_model": rates[fold][:, :, None],
     }
-    caps = {name: ours[name].cap if np.isfinite(ours[name].cap) else 1e9 for name in ("switch-dr", "shrunk-dr")}
+    caps = {name: ours[name].setting if np.isfinite(ours[name].setting) else 1e9 for name in ("switch-dr", "shrunk-dr")}
     theirs = {
         "replay": ope.ReplayMethod(),
         "ips": ope.InverseProbabilityWeighting(),
         "snips": ope.SelfNormalizedInverseProbabilityWeighting(),
         "dm": ope.DirectMethod(),
         "dr": ope.DoublyRobust(),
-        "switch-dr": ope.SwitchDoublyRobust(tau=caps["switch-dr"]),
+        "switch-dr": ope.SwitchDoublyRobust(lambda_=caps["switch-dr"]),
         "shrunk-dr": ope.DoublyRobustWithShrinkage(lambda_=caps["shrunk-dr"] ** 2),
+        "subgauss-dr": ope.SubGaussianDoublyRobust(lambda_=ours["subgauss-dr"].setting),
     }
-    return {name: abs(each.estimate_policy_value(**given) - ours[name].value) for name, each in theirs.items()}
+    found = {name: abs(each.estimate_policy_value(**given) - ours[name].value) for name, each in theirs.items()}
+    by_slope = {each.estimator: each.value for each in estimates(log, seed=0, tuning="slope")}
+    sloped = ope.SubGaussianDoublyRobustTuning(lambdas=list(LAMBDAS), tuning_method="slope", delta=0.05)
+    found["subgauss-dr, slope"] = abs(sloped.estimate_policy_value(**given) - by_slope["subgauss-dr"])
+    return found | {"mips": _marginal(ope, log, given)}
+
+
+def _marginal(ope: Any, log: Any, given: dict[str, Any]) -> float:
+    """Their marginal weights, told the shares of the log; half of the items are one kind, the others another."""
+    kind = np.arange(len(log.target)) % 2
+    n, shares = len(log.reward), np.bincount(log.action, minlength=len(log.target)) / len(log.reward)
+    theirs = ope.MarginalizedInverseProbabilityWeighting(n_actions=len(kind)).estimate_policy_value(
+        **given | {"pi_b": np.tile(shares[None, :, None], (n, 1, 1)), "context": np.zeros((n, 1))},
+        action_embed=kind[log.action][:, None],
+        p_e_a=np.eye(2)[kind][:, :, None],
+    )
+    own = marginal_weights(kind[:, None], log.action, log.groups(), log.target[None])
+    return float(abs(theirs - (own * log.reward).mean()))
 
 
 def _lists(ope: Any) -> dict[str, float]:

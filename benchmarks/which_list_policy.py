@@ -14,7 +14,7 @@ import polars as pl
 
 import rankone
 from rankone.simulation.arena import Arena
-from rankone.simulation.arena_problems import LIST_PROBLEMS, WORLDS
+from rankone.simulation.arena_problems import ARENAS, WORLDS
 
 PAGE = Path(__file__).parent / "measured" / "lists.md"
 # Policies whose tails are written.
@@ -27,7 +27,7 @@ SIZES = {10: 1, 100: 2, 1_000: 4}  # items, and the share of the runs that is pl
 
 def played(runs: int, workers: int | None, out: Path | None, sizes: list[int]) -> Arena:
     """Return the arena of problems of these sizes, in its own order."""
-    entries = {entry.name: entry.problem().shape[0] for entry in LIST_PROBLEMS}
+    entries = {entry.name: entry.problem().shape[0] for entry in ARENAS["lists"]}
     found: dict[str, pl.DataFrame] = {}
     for size in sizes:
         names = [name for name, items in entries.items() if items == size]

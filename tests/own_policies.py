@@ -11,7 +11,7 @@ BESIDE_ANOTHER = ("cusum-ucb", "d-ts", "m-ucb", "sliding-uts", "sw-ts")
 def own_policies(plays: str = "pair") -> list[str]:
     """Names of those that can play this, of two factors where it is combinations, one an engine; "all" of them.
 
-    Not those that need visitors who can be told apart: `tests/policies/test_conformance.py`,
+    Only "all" has those that publish weights: `tests/live/test_edge.py` runs them live. Not those that need visitors who can be told apart: `tests/policies/test_conformance.py`,
     `tests/policies/test_segmented_uts.py` and `tests/arrivals` have these.
     """
     every = rankone.known_policies().items()
@@ -22,7 +22,9 @@ def own_policies(plays: str = "pair") -> list[str]:
     return sorted(
         name
         for name, kind in own.items()
-        if same_kind(kind.decision_kind, plays, (2, 2)) and name not in BESIDE_ANOTHER and not kind.uses_context
+        if same_kind(kind.decision_kind, plays, (2, 2))
+        and name not in BESIDE_ANOTHER
+        and not (kind.uses_context or kind.decides_away)
     )
 
 

@@ -149,14 +149,12 @@ WITHOUT = {
     "mcp": ("mcp", COMMAND.format("mcp")),
     "postgres": ("psycopg", "import rankone; rankone.Experiment('a', ['x'], ['y'], db='postgresql://127.0.0.1/none')"),
     "serve": ("starlette", COMMAND.format("serve")),
-    "yaml": ("yaml", COMMAND.format("sweep grid.yaml --out out")),
 }
 
 
 @pytest.mark.parametrize("extra", sorted(WITHOUT))
 def test_a_missing_extra_says_what_to_install(extra, tmp_path):
     module, code = WITHOUT[extra]
-    (tmp_path / "grid.yaml").write_text("problems: needle:2x2\n")
     (tmp_path / "book.xlsx").write_bytes(b"PK\x03\x04")
     code = f"import sys; sys.modules[{module!r}] = None\n{code}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)

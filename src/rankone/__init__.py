@@ -37,7 +37,7 @@ _HOMES = {
     }.items()
     for name in names.split()
 }
-_MODULES = ("clicks", "errors", "lists", "policies")
+_MODULES = ("clicks", "edge", "errors", "lists", "policies")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

@@ -6,9 +6,10 @@ import pytest
 from typer.testing import CliRunner
 
 import rankone
-from rankone.analysis.split_check import check_split, chi_square_tail
+from rankone.analysis.split_check import check_split
 from rankone.cli import build_app
 from rankone.clicks.counts.factor_counts import as_factor_counts
+from rankone.numerics.student import chi_square_tail
 
 
 def arms(*shown, unit="Visitors", **more):

@@ -31,6 +31,13 @@ def test_a_file_of_counts(counts, tmp_path):
     assert (tmp_path / "rank1.png").stat().st_size > 5_000
 
 
+def test_the_pairs_stand_below_the_names_of_their_factors(tmp_path):
+    path = tmp_path / "ads.csv"
+    path.write_text("headline,image,shown,clicked\nA,x,500,300\nA,y,500,50\nB,x,500,60\nB,y,500,310\n")
+    heads = next(line for line in run(path, "--simulations", 99).splitlines() if "without interaction" in line)
+    assert heads.split()[:2] == ["headline", "image"]
+
+
 def test_json_is_only_json(counts):
     found = json.loads(run(counts, "--json", "--simulations", 99))
     assert found["doubtful"] is True

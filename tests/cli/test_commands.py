@@ -47,7 +47,6 @@ def test_policies_and_their_parameters():
         (("arena", "--runs", "0"), "Expected runs"),
         (("simulate", "-p", "needle:2x2", "--horizon", "1k"), "Try 100000"),
         (("simulate", "-p", "needl:2x2", "-P", "ucb1"), "Did you mean needle?"),
-        (("sweep", "scalin", "--out", "nowhere"), "Did you mean scaling?"),
         (("serve", "--port", "99999"), "--port"),
         (("fit", "log.tsv", "--top", "-1"), "--top"),
         (("simulate", "-p", "needle:100000x100000", "-P", "thompson"), "Choose 'uts', which keeps only what was shown"),

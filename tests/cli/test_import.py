@@ -106,3 +106,21 @@ def test_a_name_that_is_not_defined_in_a_kernel_is_told_with_its_line(rankone, t
     result = rankone("--import", "broken.py", "simulate", "-p", "needle:2x2", "-P", "corner", "--workers", "1")
     *_, last = result.stderr.splitlines()
     assert "kernels in broken.py, line 25 that Numba can compile, but got NameError: name 'stat' is not defined" in last
+
+
+@pytest.mark.parametrize("through", ["_deep", "_other"])
+def test_a_helper_that_calls_itself_is_told_with_its_line(rankone, tmp_path, through):
+    """Numba compiles it, and fails when it runs: a symbol is not resolved."""
+    helpers = (
+        "\n\nfrom rankone.compiling.compiled import kernel\n\n\n"
+        "@kernel\ndef _deep(nothing, left):\n"
+        "    if left <= 0:\n        return 0\n"
+        f"    return 1 + {through}(nothing, left - 1)\n\n\n"
+        "@kernel\ndef _other(nothing, left):\n    return _deep(nothing, left)\n"
+    )
+    text = CORNER.replace("    pass", "    state.nothing[0] = _deep(state.nothing, 3)") + helpers
+    (tmp_path / "broken.py").write_text(text)
+    result = rankone("--import", "broken.py", "simulate", "-p", "needle:2x2", "-P", "corner", "--workers", "1")
+    *_, last = result.stderr.splitlines()
+    line = next(number for number, each in enumerate(text.splitlines(), 1) if f"1 + {through}" in each)
+    assert f"kernels in broken.py, line {line} that Numba can compile, but got a function that calls itself" in last

@@ -174,3 +174,23 @@ def test_the_command_tells_the_curve(tmp_path):
         clicks.examination_curve(today, level=2)
     with pytest.raises(InputError, match="method as one of"):
         clicks.examination_curve(today, method="guess")
+
+
+def test_thin_items_choose_the_method():
+    """With a click or so of each item its attraction cannot be fitted; the answer says what was done instead."""
+    rng = generator(4, "thin")
+    for impressions, method in ((5, "all-pairs"), (200, "likelihood")):
+        item = np.repeat(np.arange(6_000 // impressions), impressions)
+        position = rng.integers(1, 4, size=len(item))
+        clicked = (rng.random(len(item)) < 0.5 / position).astype(int)
+        log = pl.DataFrame({"item": item, "position": position, "clicked": clicked})
+        counts = clicks.count(log, item="item", position="position", clicked="clicked")
+        curve = clicks.examination_curve(counts)
+        assert curve.method == method
+        assert ("too few to fit each: method all-pairs" in repr(curve)) == (method == "all-pairs")
+        chosen = clicks.examination_curve(counts, method=method)
+        assert chosen.table.equals(curve.table)
+        assert chosen.choice == ""
+        found = clicks.propensities(log)
+        assert found.to_dict()["method"] == method
+        assert ("method all-pairs" in repr(found)) == (method == "all-pairs")

@@ -7,6 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import rankone
+from rankone.analysis.revenue import analyse_revenue
 from rankone.clicks.counts.factor_columns import find_factor_columns
 from rankone.clicks.counts.factor_counts import as_factor_counts
 from rankone.clicks.counts.table_files import read_table
@@ -166,8 +168,8 @@ def test_letters_of_windows(tmp_path):
 @pytest.mark.parametrize(
     ("content", "got"),
     [
-        ("headline;shown;clicked\nA;200.000;3\nB;150.000;4\n", "'200.000' may be 200 or 200,000"),
-        ("headline,shown,clicked\nA,12,000,3\n", "Row 1 of ab.csv has 4 fields, the header 3."),
+        ("headline;shown;clicked\nA;200.000;3.000\nB;150.000;4.000\n", "'200.000' may be 200 or 200,000"),
+        ("headline,shown,clicked\nA,12,000,3\n", "Line 2 of ab.csv has 4 fields, the header 3."),
         ("headline,n,n,clicked\nA,9,8,3\nB,9,8,2\n", "n (column 2), n (column 3)"),
     ],
 )
@@ -268,3 +270,32 @@ def test_files_that_hold_no_table_are_sentences(tmp_path, content, said):
     (tmp_path / "file.csv").write_bytes(content)
     with pytest.raises(InputError, match=f"^{re.escape(said)}"):
         read_table(tmp_path / "file.csv")
+
+
+def test_errors_name_the_line_of_the_file(tmp_path):
+    """A title, blank lines and a field of two lines: lines count as an editor counts them."""
+    file = tmp_path / "ads.csv"
+    file.write_text('Report\n\nheadline,shown,clicked\n"A\nB",9,1\n\nC,many,1\n')
+    with pytest.raises(InputError, match=r"^Line 7 of ads.csv: 'shown' is no whole number from 0: many"):
+        rankone.analyse(file)
+    file.write_text("headline,revenue\nA,1\nB,2\n\nA,-5\n")
+    with pytest.raises(InputError, match=r"^Line 5 of ads.csv: 'revenue' is no amount"):
+        analyse_revenue(file, "revenue")
+    with pytest.raises(InputError, match=r"^Row 2: 'shown' is empty"):  # a frame has rows only
+        rankone.analyse(pl.DataFrame({"headline": ["A", "B"], "shown": [5, None], "clicked": [1, 1]}))
+    file.write_text("Title\nheadline,shown,clicked\n\nA,9,1\nA,9,1,7\n")
+    with pytest.raises(InputError, match=r"^Line 5 of ads.csv has 4 fields, the header 3"):
+        rankone.analyse(file)
+
+
+def test_points_between_thousands_are_told_by_the_other_numbers(tmp_path):
+    """12.000 is 12 in a file that writes three decimals throughout; where other counts have none, it is 12,000."""
+    file = tmp_path / "ads.csv"
+    for rows in ("A;12.000;300\nB;9.000;200\n", "A;12.000;3.000\nB;9.000;200\n", "A;12.000;1.000\nB;2.000;950\n"):
+        file.write_text(f"headline;shown;clicked\n{rows}")
+        counts = as_factor_counts(read_table(file))
+        assert counts.shown.max() == 12_000
+        assert any("Read '12.000' in column 'shown' as 12,000." in each for each in counts.taken)
+    file.write_text("headline;shown;clicked\nA;12.000;3.000\nB;9.000;2.000\n")
+    with pytest.raises(InputError, match=r"'12\.000' may be 12 or 12,000"):
+        as_factor_counts(read_table(file))

@@ -176,3 +176,25 @@ def test_features_are_zero_where_nothing_is_known():
     assert features_of(None, declared) == (0.0,) * 5
     everything = checked_context({"age": "0", "device": "desk", "os": "x", "returning": "true", "spent": "-9"})
     assert features_of(everything.text, declared) == (-1.0, 0.0, 1.0, 0.5, -0.5)
+
+
+@pytest.mark.parametrize("policy", ["logit-ts", "segmented-uts"])
+def test_a_level_is_not_praised_for_the_visitors_it_was_shown_to(policy):
+    """Phones like A, desktops B: each gets its own, so both are clicked by half; all visitors would click A by 0.3."""
+    rng, rates = generator(7, "confounded"), {"phone": {"A": 0.5, "B": 0.1}, "desktop": {"A": 0.1, "B": 0.5}}
+    context = {"device": ["phone", "desktop"]}
+    with Experiment(
+        "page", factors={"headline": ["A", "B"]}, db=None, seed=1, aim="both", policy=policy, context=context
+    ) as live:
+        for _ in range(3_000):
+            device = ["phone", "desktop"][int(rng.random() * 2)]
+            made = live.ask(context={"device": device})
+            live.tell(made, bool(rng.random() < rates[device][made["headline"]]))
+        report = live.report()
+        explored = live.look(lambda fold: fold.explored.sum(axis=1))
+    raw = report.outcomes["clicked"] / (report.decisions)
+    assert raw > 0.37
+    error = 4.0 * np.sqrt(0.3 * 0.7 / explored[0])
+    for level in report.factors[0].levels:
+        assert level.rate == pytest.approx(0.3, abs=1.5 * error), level.name
+    assert report.even_clicks == pytest.approx(0.3 * report.decisions, abs=error * report.decisions)

@@ -87,5 +87,5 @@ def test_all_states_say_something_of_their_own(won):
 def test_with_short_names_it_can_be_pasted():
     with Experiment("home", ["A", "B"], ["x"], aim="decide", seed=1, db=None) as experiment:
         last = visit(experiment, [0.9, 0.6], [0.9], 1500)[-1]
-    words = r"'A' with 'x' wins: \d+(\.\d)?% clicked, \+\d+% \(\+?\d+% to \+[\d,]+%\) over the next row\. 95% sure\."
+    words = r"'A' with 'x' wins: \d+(\.\d)?% clicked, \+\d+% \((\+\d+|above 0)% to \+[\d,]+%\) over the next row\. 95% sure\."
     assert re.fullmatch(words, last.headline), last.headline

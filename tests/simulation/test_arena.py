@@ -10,13 +10,7 @@ import rankone
 from rankone.errors import InputError
 from rankone.problems import RankOne, lower_bound, save_problems
 from rankone.simulation.arena import _FIELDS, Arena, _players
-from rankone.simulation.arena_problems import (
-    ARRIVAL_PROBLEMS,
-    DRIFTING_PROBLEMS,
-    FEATURE_PROBLEMS,
-    PROBLEMS,
-    VISITOR_PROBLEMS,
-)
+from rankone.simulation.arena_problems import ARENAS
 
 SMALL = ["two-by-two", "trap-6"]
 
@@ -27,15 +21,17 @@ def arena(**settings):
 
 
 def test_problems_are_named_once_and_split_in_two_like_halves():
-    assert 24 <= len(PROBLEMS) <= 36
+    assert 24 <= len(ARENAS["pairs"]) <= 36
     assert (
-        len({entry.name for entry in PROBLEMS}) == len({entry.problem().digest for entry in PROBLEMS}) == len(PROBLEMS)
+        len({entry.name for entry in ARENAS["pairs"]})
+        == len({entry.problem().digest for entry in ARENAS["pairs"]})
+        == len(ARENAS["pairs"])
     )
-    halves = {half: [entry for entry in PROBLEMS if entry.half == half] for half in ("tune", "report")}
-    headlines = [entry.name for entry in PROBLEMS if entry.half == "headlines"]
-    assert len(halves["tune"]) == len(halves["report"]) == len(headlines) == len(PROBLEMS) / 3
+    halves = {half: [entry for entry in ARENAS["pairs"] if entry.half == half] for half in ("tune", "report")}
+    headlines = [entry.name for entry in ARENAS["pairs"] if entry.half == "headlines"]
+    assert len(halves["tune"]) == len(halves["report"]) == len(headlines) == len(ARENAS["pairs"]) / 3
     assert all(any(entry.trap for entry in half) for half in halves.values())
-    assert all(lower_bound(entry.problem(), entry.horizon) > 0 for entry in PROBLEMS)
+    assert all(lower_bound(entry.problem(), entry.horizon) > 0 for entry in ARENAS["pairs"])
 
 
 def test_the_third_part_is_played_where_it_is_named():
@@ -52,7 +48,7 @@ def test_figures_are_those_of_the_runs():
     found = arena(runs=20)
     assert found.table.height == 4
     line = found.table.row(by_predicate=(pl.col("problem") == "trap-6") & (pl.col("policy") == "uts"), named=True)
-    entry = next(entry for entry in PROBLEMS if entry.name == "trap-6")
+    entry = next(entry for entry in ARENAS["pairs"] if entry.name == "trap-6")
     study = rankone.simulate(entry.problem(), "uts", entry.horizon // 10, runs=20, workers=1, checkpoints=[2_000])
     assert line["horizon"] == 2_000
     assert line["trap"]
@@ -156,15 +152,15 @@ def test_late_outcomes_are_played_and_kept_apart(tmp_path):
 
 def test_worlds_that_change_have_an_arena():
     """In which policies made for them play; elsewhere only where they are named."""
-    names = [entry.name for entry in DRIFTING_PROBLEMS]
+    names = [entry.name for entry in ARENAS["drifting"]]
     assert len(set(names)) == len(names)
-    halves = [entry.half for entry in DRIFTING_PROBLEMS]
+    halves = [entry.half for entry in ARENAS["drifting"]]
     assert halves.count("tune") == halves.count("report")
-    assert all(entry.problem().name == entry.name for entry in DRIFTING_PROBLEMS)
+    assert all(entry.problem().name == entry.name for entry in ARENAS["drifting"])
     found = rankone.arena("needle-moves-8", ["glr-uts"], drifting=True, quick=True, runs=2, workers=1)
     assert found.table["policy"].to_list() == ["uts", "glr-uts"]
     assert found.settings["drifting"] is True
-    for entry in DRIFTING_PROBLEMS:  # what changes does so within the horizon that is played
+    for entry in ARENAS["drifting"]:  # what changes does so within the horizon that is played
         whole, quick = entry.problem(), entry.problem(entry.horizon // 10)
         assert (entry.problem(entry.horizon).digest, quick.name) == (whole.digest, entry.name)
         if len(getattr(whole, "starts", ())) > 1:
@@ -178,7 +174,7 @@ def test_worlds_that_change_have_an_arena():
 
 @pytest.mark.parametrize(
     ("name", "entries"),
-    [("features", FEATURE_PROBLEMS), ("visitors", VISITOR_PROBLEMS), ("arrivals", ARRIVAL_PROBLEMS)],
+    [("features", ARENAS["features"]), ("visitors", ARENAS["visitors"]), ("arrivals", ARENAS["arrivals"])],
 )
 def test_features_have_arenas_of_their_own(name, entries):
     worlds = [entry.problem() for entry in entries]

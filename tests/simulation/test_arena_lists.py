@@ -6,7 +6,7 @@ import pytest
 import rankone
 from rankone.errors import InputError
 from rankone.lists import CURVE
-from rankone.simulation.arena_problems import LIST_PROBLEMS, WORLDS, random_loss
+from rankone.simulation.arena_problems import ARENAS, WORLDS, random_loss
 
 SMALL = ["pbm-10x3-last", "cascade-10x3-close"]
 
@@ -17,17 +17,17 @@ def arena(**settings):
 
 
 def test_problems_cover_sizes_and_worlds_in_two_halves():
-    worlds = {entry.name: entry.problem() for entry in LIST_PROBLEMS}
+    worlds = {entry.name: entry.problem() for entry in ARENAS["lists"]}
     assert 12 <= len(worlds) == len({world.digest for world in worlds.values()}) <= 16
     assert all(world.name == name for name, world in worlds.items())
     assert {world.shape[0] for world in worlds.values()} == {10, 100, 1_000}
     assert {world.shape[1] for world in worlds.values()} == {3, 5, 10}
-    assert {entry.world for entry in LIST_PROBLEMS} == set(WORLDS)
-    halves = [[entry for entry in LIST_PROBLEMS if entry.half == half] for half in ("tune", "report")]
-    assert len(halves[0]) == len(halves[1]) == len(LIST_PROBLEMS) / 2
+    assert {entry.world for entry in ARENAS["lists"]} == set(WORLDS)
+    halves = [[entry for entry in ARENAS["lists"] if entry.half == half] for half in ("tune", "report")]
+    assert len(halves[0]) == len(halves[1]) == len(ARENAS["lists"]) / 2
     for half in halves:
         assert {entry.world for entry in half} == set(WORLDS)
-    for entry in LIST_PROBLEMS:
+    for entry in ARENAS["lists"]:
         best_is_first = worlds[entry.name].weights.argmax() == 0
         assert best_is_first != entry.trap, entry.name
 
@@ -35,7 +35,7 @@ def test_problems_cover_sizes_and_worlds_in_two_halves():
 def test_a_policy_that_has_to_be_told_is_told_something_in_every_world():
     found = arena()
     assert found.table["policy"].to_list() == ["gibbs-ts", "pbm-ucb"] * 2, "without what they were told"
-    problem = next(entry for entry in LIST_PROBLEMS if entry.name == "cascade-10x3-close").problem()
+    problem = next(entry for entry in ARENAS["lists"] if entry.name == "cascade-10x3-close").problem()
     told = f"pbm-ucb:examination={'x'.join(f'{value:g}' for value in CURVE[:3])}"
     alone = rankone.simulate(problem, told, 2_000, runs=2, workers=1).summary()
     line = found.table.row(by_predicate=(pl.col("world") == "cascade") & (pl.col("policy") == "pbm-ucb"), named=True)
@@ -48,7 +48,7 @@ def test_robustness_is_made_of_the_table(tmp_path):
     assert set(rows) == {(name, world) for name in ("gibbs-ts", "pbm-ucb") for world in ("cascade", "pbm, any order")}
     assert rows["gibbs-ts", "cascade"]["against_mean"] == 1.0
     line = found.table.row(by_predicate=(pl.col("world") == "cascade") & (pl.col("policy") == "pbm-ucb"), named=True)
-    problem = next(entry for entry in LIST_PROBLEMS if entry.name == line["problem"]).problem()
+    problem = next(entry for entry in ARENAS["lists"] if entry.name == line["problem"]).problem()
     share = line["regret_p95"] / (line["horizon"] * problem.loss_at_random())
     assert rows["pbm-ucb", "cascade"]["lost"] == pytest.approx(share, rel=0.05), "random lists by 4,000 of them"
     found.save(tmp_path)
@@ -57,7 +57,7 @@ def test_robustness_is_made_of_the_table(tmp_path):
 
 
 def test_random_lists_lose_what_the_formula_says():
-    for entry in LIST_PROBLEMS:
+    for entry in ARENAS["lists"]:
         problem = entry.problem()
         if problem.loss_at_random() is not None:
             assert random_loss(problem) == pytest.approx(problem.loss_at_random(), rel=0.05), entry.name

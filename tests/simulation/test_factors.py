@@ -11,7 +11,7 @@ import rankone
 from rankone.cli import build_app
 from rankone.errors import InputError
 from rankone.problems import Product
-from rankone.simulation.arena_problems import FACTOR_PROBLEMS
+from rankone.simulation.arena_problems import ARENAS
 
 PAGE = rankone.Product({"headline": [0.9, 0.3], "image": [0.8, 0.3, 0.2], "button": [0.9, 0.2]}, name="page")
 
@@ -46,14 +46,14 @@ def test_a_sweep_over_sizes(tmp_path):
 
 
 def test_problems_of_the_arena_are_of_all_kinds_in_two_halves():
-    worlds = {entry.name: entry.problem() for entry in FACTOR_PROBLEMS}
+    worlds = {entry.name: entry.problem() for entry in ARENAS["factors"]}
     assert 12 <= len(worlds) == len({world.digest for world in worlds.values()})
     assert {len(world.shape) for world in worlds.values()} >= {2, 3, 4, 5, 8}
     rates = [world.best_mean for world in worlds.values()]
     assert min(rates) == pytest.approx(0.01)
     assert max(rates) >= 0.7
-    halves = [[entry for entry in FACTOR_PROBLEMS if entry.half == half] for half in ("tune", "report")]
-    assert len(halves[0]) == len(halves[1]) == len(FACTOR_PROBLEMS) / 2
+    halves = [[entry for entry in ARENAS["factors"] if entry.half == half] for half in ("tune", "report")]
+    assert len(halves[0]) == len(halves[1]) == len(ARENAS["factors"]) / 2
     for half in halves:
         assert sum(entry.trap for entry in half) == 2
         own = [worlds[entry.name] for entry in half]

@@ -2,15 +2,16 @@
 
 import importlib
 import json
+import tomllib
+from inspect import signature
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 import rankone
-from rankone.cli import build_app
-from rankone.errors import InputError, MissingExtra
+from rankone.errors import InputError
 from rankone.simulation.grid import lay_out
-from rankone.simulation.sweep_file import read_sweeps, shipped_sweeps
 
 COMMON = {"horizon": 1_000, "runs": 3, "seed": 5, "workers": 1}
 
@@ -138,103 +139,12 @@ def test_a_policy_cut_off_by_the_horizon_is_left_out_of_the_exponents():
     assert found["best"]["exponent"] is None, "no regret, no exponent"
 
 
-SWEEPS = """
-runs = 2
-policies = ["uts"]
-horizon = 1e3
-
-[sweep.size]
-title = "Size"
-problems = "needle:{k}x{k}"
-grid.k = [2, 4]
-x = "lines"
-exponent = 1
-
-[sweep.wait]
-problems = "needle:2x2"
-feedback = "batch:size={size}"
-grid.size = [1, 10]
-x = "batch"
-"""
-
-
-def test_files(tmp_path):
-    path = tmp_path / "some.toml"
-    path.write_text(SWEEPS)
-    size, wait = read_sweeps(path)
-    assert (size.name, size.title, size.exponent) == ("size", "Size", 1)
-    assert (wait.name, wait.title, wait.exponent) == ("wait", "wait", None)
-    assert size.settings["horizon"] == 1_000
-    yaml = pytest.importorskip("yaml")
-    import tomllib
-
-    (tmp_path / "some.yaml").write_text(yaml.safe_dump(tomllib.loads(SWEEPS)))
-    assert read_sweeps(tmp_path / "some.yaml") == [size, wait]
-
-
-def test_a_file_without_names_is_one_sweep(tmp_path):
-    path = tmp_path / "one.toml"
-    path.write_text('policies = "uts"\nproblems = "needle:{k}x2"\nhorizon = 10\ngrid.k = [2]\n')
-    assert [sweep.name for sweep in read_sweeps(path)] == ["one"]
-
-
-@pytest.mark.parametrize("name", sorted(shipped_sweeps()))
-def test_shipped_sweeps_are_sound(name):
-    for written in read_sweeps(name):
-        settings = {key: value for key, value in written.settings.items() if key not in ("runs", "seed")}
+@pytest.mark.parametrize("file", sorted((Path(__file__).parents[2] / "benchmarks" / "sweeps").glob("*.toml")))
+def test_the_sweeps_of_the_benchmarks_are_sound(file):
+    written = tomllib.loads(file.read_text())
+    for own in written.pop("sweep").values():
+        settings = {key: value for key, value in (written | own).items() if key in signature(lay_out).parameters}
         assert len(lay_out(**settings).points) >= 8
-
-
-def test_the_command(tmp_path, capsys):
-    path = tmp_path / "some.toml"
-    path.write_text(SWEEPS)
-    build_app()(["sweep", str(path), "--out", str(tmp_path / "out"), "--workers", "1"], standalone_mode=False)
-    shown = capsys.readouterr().out
-    assert "theory says 1" in shown
-    for name in ("size", "wait"):
-        folder = tmp_path / "out" / name
-        assert {"sweep.png", "sweep.csv", "sweep.parquet", "exponents.csv"} <= {file.name for file in folder.iterdir()}
-        assert (folder / "sweep.png").read_bytes().startswith(b"\x89PNG")
-    command = ["sweep", str(path), "--out", str(tmp_path / "out"), "--runs", "3", "--workers", "1", "--json"]
-    build_app()(command, standalone_mode=False)
-    found = json.loads(capsys.readouterr().out)
-    assert [line["runs"] for line in found["size"]["points"]] == [3, 3]
-    build_app()([*command[:3], str(tmp_path / "short"), "--horizon", "1e2", *command[4:]], standalone_mode=False)
-    found = json.loads(capsys.readouterr().out)
-    assert {line["horizon"] for each in found.values() for line in each["points"]} == {100}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("runs = ", "in TOML or YAML, but got an error"),
-        ('policies = "uts"', "Expected 'problems' in sweep 'bad'"),
-        ('grids = 3\nproblems = "a"', "Expected setting of sweep 'bad' in .*, but got grids. Did you mean grid"),
-        (SWEEPS.replace('"batch"', '"sizes"'), "Expected x as one of size, "),
-        (SWEEPS + 'exponent = "one"', "Expected exponent of sweep 'wait' from -100 to 100, but got one"),
-        (SWEEPS + "exponent = nan", "Expected exponent of sweep 'wait' from -100 to 100, but got nan"),
-        (SWEEPS + f"exponent = 1{'0' * 400}", "Expected exponent of sweep 'wait' from -100 to 100, but got 1000"),
-        ("sweep = 3", r"Expected sweeps as tables \[sweep.NAME\]"),
-        ('problems = "a"\npolicies = "b"\nhorizon = 3\ngrid = 4', "a grid of names with values in sweep 'bad'"),
-    ],
-)
-def test_bad_files(tmp_path, text, message):
-    path = tmp_path / "bad.toml"
-    path.write_text(text)
-    with pytest.raises(InputError, match=message):
-        read_sweeps(path)
-
-
-def test_a_file_that_is_not_there():
-    with pytest.raises(InputError, match=r"one of the shipped sweeps delays, scaling, but got no file nowhere\.toml"):
-        read_sweeps("nowhere.toml")
-
-
-def test_without_yaml_the_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "yaml", None)
-    (tmp_path / "some.yaml").write_text("runs: 3")
-    with pytest.raises(MissingExtra, match=r"pip install 'rankone\[yaml\]'"):
-        read_sweeps(tmp_path / "some.yaml")
 
 
 @pytest.mark.parametrize(

@@ -124,11 +124,12 @@ def test_types(service, packages):
     run("node_modules/.bin/tsc", "--project", "tsconfig.json", cwd=packages)
 
 
-def test_what_the_page_shows_can_be_bundled(packages):
-    blocks = re.findall(r"^```js\n(.*?)^```", (ROOT / "docs" / "javascript.md").read_text(), re.MULTILINE | re.DOTALL)
+@pytest.mark.parametrize(("page", "count"), [("javascript", 5), ("edge", 1)])
+def test_what_the_documentation_shows_can_be_bundled(packages, page, count):
+    blocks = re.findall(r"^```js\n(.*?)^```", (ROOT / "docs" / f"{page}.md").read_text(), re.MULTILINE | re.DOTALL)
     for index, block in enumerate(blocks):
-        name = packages / f"block{index}.jsx"
+        name = packages / f"{page}{index}.jsx"
         name.write_text(block)
         options = ["--bundle", "--format=esm", "--external:node:http", "--jsx=automatic", "--outfile=/dev/null"]
         run("node_modules/.bin/esbuild", name, *options, cwd=packages)
-    assert len(blocks) == 5
+    assert len(blocks) == count

@@ -25,7 +25,7 @@ from rankone.analysis.split_check import check_split
 from rankone.analysis.what_if.logged_decisions import named_levels
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion, given_dispersion
 from rankone.clicks.counts.factor_counts import FactorCounts, as_factor_counts
-from rankone.clicks.counts.table_files import read_table
+from rankone.clicks.counts.table_files import naming_lines, read_table
 from rankone.clicks.rank1_test.check import check_factors
 from rankone.clicks.rank1_test.report import Rank1Report
 from rankone.clicks.rank1_test.two_factors import CheckProgress
@@ -93,11 +93,13 @@ def analyse(
     whole_number("seed", seed, least=0)
     names = (factors,) if isinstance(factors, str) else tuple(factors)
     named: dict[str, Any] = {"factors": names, "shown": shown, "clicked": clicked, "slice": slice, "all_rows": all_rows}
+    source = data
     if isinstance(data, str | os.PathLike):
         data = _experiment_counts(data, experiment, archive, rest) if is_database(data) else read_table(data)
     if experiment is not None and not isinstance(data, FactorCounts):
         raise InputError("a database beside experiment=", type(data).__name__, "leave experiment out, or name its file")
-    counts = as_factor_counts(data, **named)
+    with naming_lines(source):
+        counts = as_factor_counts(data, **named)
     if uneven:
         counts = counts._replace(per_visitor=None)
     if sum(counts.sizes) > _MOST_LEVELS:

@@ -28,7 +28,7 @@ from rankone.clicks.counts.column_values import numbers_of
 from rankone.clicks.counts.factor_columns import find_factor_columns
 from rankone.clicks.counts.factor_counts import as_factor_counts
 from rankone.clicks.counts.frames import known_frame, to_polars
-from rankone.clicks.counts.table_files import read_table
+from rankone.clicks.counts.table_files import naming_lines, read_table
 from rankone.errors import InputError
 from rankone.notebook import Answer
 from rankone.numerics.arrays import Floats
@@ -175,13 +175,8 @@ def analyse_revenue(
     table = read_table(data) if isinstance(data, str | os.PathLike) else to_polars(known_frame(data))
     if revenue not in table.columns:
         raise InputError(f"No column '{revenue}':", f"there are {', '.join(table.columns)}", _near(revenue, table))
-    amounts = table[revenue].cast(pl.Float64, strict=False)
-    unread = amounts.is_null() & table[revenue].cast(pl.String).fill_null("").str.strip_chars().ne("")
-    wrong = unread | ~(amounts.fill_null(0.0).is_finite() & amounts.fill_null(0.0).ge(0.0))
-    if wrong.any():
-        row = int(wrong.arg_max() or 0)
-        raise InputError(f"Row {row + 1}: '{revenue}' is no amount from 0:", str(table[revenue][row]), "correct it")
-    amounts = amounts.fill_null(0.0)
+    with naming_lines(data):
+        amounts = _amounts(table, revenue)
     names = (factors,) if isinstance(factors, str) else tuple(factors)
     goals = [name for name in table.columns if name.startswith("goal_")]  # of an export
     plain = table.drop(revenue, *(name for name in goals if name != revenue)).with_columns(
@@ -230,6 +225,17 @@ def analyse_revenue(
         warnings=tuple(warnings),
         taken=(columns.sentence.replace(f"clicked: {_BOUGHT}", f"revenue: {revenue}"),),
     )
+
+
+def _amounts(table: pl.DataFrame, revenue: str) -> pl.Series:
+    """Return what each row brought, 0 where a cell is empty."""
+    amounts = table[revenue].cast(pl.Float64, strict=False)
+    unread = amounts.is_null() & table[revenue].cast(pl.String).fill_null("").str.strip_chars().ne("")
+    wrong = unread | ~(amounts.fill_null(0.0).is_finite() & amounts.fill_null(0.0).ge(0.0))
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        raise InputError(f"Row {row + 1}: '{revenue}' is no amount from 0:", str(table[revenue][row]), "correct it")
+    return amounts.fill_null(0.0)
 
 
 def _near(revenue: str, table: pl.DataFrame) -> str:

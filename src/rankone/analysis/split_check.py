@@ -15,6 +15,7 @@ import numpy as np
 from rankone.clicks.counts.column_kinds import words_of
 from rankone.clicks.counts.factor_counts import FactorCounts
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.student import chi_square_tail
 from rankone.wording.lists import listed
 
 _LOOKS_EVEN = 1.5  # the largest number over the smallest: what is less even was meant to be so, or a policy's work
@@ -95,18 +96,3 @@ def _sides(counts: FactorCounts) -> list[tuple[str, list[str], Ints]]:
         return list(zip(counts.factors, map(list, counts.levels), counts.cells.T, strict=True))
     names = [", ".join(counts.named(cell).values()) for cell in counts.cells]
     return [(listed(counts.factors), names, np.arange(len(counts.cells)))]
-
-
-def chi_square_tail(value: float, freedom: int) -> float:
-    """Return the probability that a chi-square variable exceeds a value, by the recursion over degrees of freedom.
-
-    >>> round(chi_square_tail(3.841, 1), 4), round(chi_square_tail(5.991, 2), 4)
-    (0.05, 0.05)
-    """
-    half = value / 2.0
-    start = 2 - freedom % 2
-    tail = math.erfc(math.sqrt(half)) if start == 1 else math.exp(-half)
-    for below in range(start, freedom, 2):
-        log_term = below / 2.0 * math.log(max(half, 1e-300)) - half - math.lgamma(below / 2.0 + 1.0)
-        tail += math.exp(log_term)
-    return min(1.0, tail)

@@ -92,7 +92,8 @@ def headline(result: Analysis) -> str:
     factor = next(name for name, size in zip(result.counts.factors, result.counts.sizes, strict=True) if size > 1)
     rivals = result.levels.filter(factor=factor).filter(pl.col("level") != result.best[factor]).sort("ratio")
     ratio, low, high = rivals.select("ratio", "low", "high").row(-1)
-    effect = effect_text(*(1.0 / end if end > 0.0 else math.inf for end in (ratio, high, low)))
+    ratio, low, high = (1.0 / end if end > 0.0 else math.inf for end in (ratio, high, low))
+    effect = effect_text(ratio, low, high, wins=True)
     over = f"{effect} over the next {cut_text(factor, 3)}"
     clicked = rate_text(rate.value, rate.low, rate.high, interval=False)
     return f"{best} wins: {clicked} clicked, {over}. {percent(result.confidence)} sure."
@@ -316,7 +317,7 @@ def _effect(clicks: int, own: list[float], to: str) -> str:
     ratio, low, high = own
     if clicks < FEW_CLICKS and low < 1.0 <= high:
         return FEW
-    return f"ahead, at worst {signed_percent(low)}" if ratio == 1.0 and to == "best" else effect_text(*own)
+    return f"ahead, at worst {signed_percent(low)}" if ratio == 1.0 and to == "best" else effect_text(ratio, low, high)
 
 
 def _few(names: list[str]) -> list[str]:

@@ -30,7 +30,7 @@ FORMAT: Options = {
 READING: Options = FORMAT | {
     "strict": (bool, typer.Option(False, "--strict", help="Stop at the first row that cannot be read."))
 }
-METHOD = typer.Option("likelihood", help="likelihood; or all-pairs, where most items have few impressions.")
+METHOD = typer.Option("auto", help="likelihood or all-pairs; auto: all-pairs where items have few clicks.")
 TOP_HELP = "Keep this many queries, the most frequent ones; 0 keeps all."
 TOP = typer.Option(20, min=0, help=TOP_HELP)
 

@@ -6,7 +6,9 @@ from rankone.clicks.counts.frames import count
 from rankone.clicks.examination.curve import ExaminationCurve, examination_curve
 from rankone.clicks.examination.propensities import Propensities, propensities
 from rankone.clicks.formats.base import FORMATS, Format
+from rankone.clicks.logs.collector import Collector
 from rankone.clicks.logs.reading import log_rows, read, read_lists, read_split
+from rankone.clicks.logs.source import Block, Oversized, Source
 from rankone.clicks.models.base import MODELS, ClickModel, as_model
 from rankone.clicks.models.cascade import Cascade
 from rankone.clicks.models.ccm import CCM
@@ -21,7 +23,8 @@ from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
 from rankone.clicks.synthetic.generate import GeneratedLog, generate_log
 
 __all__ = ["Counts", "FactorCounts", "as_pair_counts", "count"]
-__all__ += ["FORMATS", "Format", "log_rows", "read", "read_lists", "read_split"]
+__all__ += ["FORMATS", "Block", "Collector", "Format", "Oversized", "Source"]
+__all__ += ["log_rows", "read", "read_lists", "read_split"]
 __all__ += ["CCM", "DBN", "DCM", "PBM", "SDBN", "UBM", "Cascade", "DocumentCTR", "GlobalCTR", "RankCTR"]
 __all__ += ["MODELS", "ClickModel", "Evaluation", "as_model", "compare_models", "evaluate", "load_model"]
 __all__ += ["ExaminationCurve", "Propensities", "examination_curve", "propensities"]

@@ -29,7 +29,8 @@ from rankone.live.messages import (
     each_answered,
 )
 from rankone.live.report.report import Report
-from rankone.live.settings import RemoteWishes, parsed_settings, takes_settings
+from rankone.live.settings import RemoteWishes, parsed_settings
+from rankone.live.settings_spelled_out import takes_settings
 
 if TYPE_CHECKING:
     from rankone.policies import Policy
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _CREATING = 300.0  # seconds: the first experiment of a policy may have to wait for a compiler
 _PLANNING = 300.0  # and so may the first plan
 _EXCLUDING = 600.0  # a long journal is counted again
+_ROWS = 2_000  # of exposures and outcomes in one request
 _ANSWERS = {"stop": "shown", "exclude": "excluded", "void-open": "voided"}  # what a change returns
 _ANSWERS |= {"levels/add": "number", "levels/retire": "number"}
 
@@ -202,6 +204,24 @@ class RemoteExperiment(ExperimentMethods):
         found = self._transport.send("GET", f"{self._path}/changes")
         return [Change(**each) for each in found["changes"]]
 
+    def weights(self, version: int | None = None) -> dict[str, Any]:
+        """Return the weights by which others decide (policy `edge`), the newest unless a version is named."""
+        which = "" if version is None else f"?version={version}"
+        return self._transport.send("GET", f"{self._path}/weights{which}")
+
+    def ingest(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Take in what was shown and clicked elsewhere, some thousands of rows at a time; return what became of each.
+
+        A row with a `version` is an exposure, as `rankone.edge.decide` returned it; another is an outcome.
+        """
+        results = []
+        for first in range(0, len(rows), _ROWS):
+            some = [dict(row) for row in rows[first : first + _ROWS]]
+            body = {"exposures": [row for row in some if "version" in row]}
+            body["outcomes"] = [row for row in some if "version" not in row]
+            results.append(self._post("ingest", body))
+        return results
+
     def export(self, format: str = "jsonl") -> bytes:
         """Return all decisions, one row each, as csv, jsonl or parquet."""
         return self._transport.send("GET", f"{self._path}/export?format={quote(format)}", raw=True)
@@ -212,7 +232,7 @@ class RemoteExperiment(ExperimentMethods):
 
     def _post(self, path: str, body: Any, timeout: float | None = None) -> Any:
         return self._transport.send(
-            "POST", f"{self._path}/{path}", body, again=path in ("tell", "track"), timeout=timeout
+            "POST", f"{self._path}/{path}", body, again=path in ("tell", "track", "ingest"), timeout=timeout
         )
 
     def _put(self, path: str, body: Any) -> Any:

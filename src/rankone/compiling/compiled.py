@@ -38,6 +38,8 @@ _BORROWED: dict[str, Any] = {"_nrt": False, "forceinline": False}
 _INLINED: dict[str, Any] = {"_nrt": False, "forceinline": True}
 STEP = _INNER | _INLINED
 # What Numba says of a kernel of a step that makes one all the same.
+# And of one that calls itself: when it runs, or where it comes back through another one.
+_CALLS_ITSELF = ("aborted due to unresolved symbol", "runaway recursion")
 _MAKES_ARRAYS = ("NRT required but not enabled", "Only accept returning of array passed into the function")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -88,8 +90,37 @@ def compile_errors_explained(module: str) -> Iterator[None]:
     """Turn Numba's pages about a policy's kernels that do not compile into a sentence that names the line."""
     try:
         yield
-    except NumbaError as error:
-        raise _in_a_sentence(str(error), module) from error
+    except (NumbaError, RuntimeError) as error:
+        if any(sign in str(error) for sign in _CALLS_ITSELF):
+            file = getattr(sys.modules.get(module), "__file__", None) or module
+            number = _first_recursion(file)
+            where = Path(file).name + (f", line {number}" if number else "")
+            got = "a function that calls itself, maybe through another one"
+            raise InputError(f"kernels in {where} that Numba can compile", got, "write a loop instead") from error
+        if isinstance(error, NumbaError):
+            raise _in_a_sentence(str(error), module) from error
+        raise
+
+
+def _first_recursion(file: str) -> int | None:
+    """Return the line of the first call by which a function of a file comes back to itself; None: there is none."""
+    if not Path(file).is_file():
+        return None
+    calls: dict[str, list[ast.Name]] = {}
+    for function in ast.walk(ast.parse(Path(file).read_text())):
+        if isinstance(function, ast.FunctionDef):
+            named = [each.func for each in ast.walk(function) if isinstance(each, ast.Call)]
+            calls[function.name] = [each for each in named if isinstance(each, ast.Name)]
+    found = list[int]()
+    for name, made in calls.items():
+        for call in made:
+            reached, ahead = set[str](), [call.id]
+            while ahead:
+                each = ahead.pop()
+                ahead += [] if each in reached else [next_one.id for next_one in calls.get(each, [])]
+                reached.add(each)
+            found += [call.lineno] * (name in reached)
+    return min(found, default=None)
 
 
 def _in_a_sentence(text: str, module: str) -> InputError:

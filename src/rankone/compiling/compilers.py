@@ -31,7 +31,7 @@ from rankone.compiling.turns import end_turn
 # the loop look cheaper than they become, and those of the rare cases would fill it.
 _INLINED = 80
 _SAID_AFTER = 1.0  # seconds
-_unsaid = ["rankone: compiling, once for each policy on this machine ...\n"]
+_unsaid = ["rankone: compiling a policy with its world; kept on disk, so this takes long only once ...\n"]
 _FRAME = 70_000  # words, for which CPython sets up a chunk of a MiB: the other half of it is for the frames below
 # Calls what Numba passes first to the machine code of a function, which cannot be called: a `TypeError`, not a crash.
 REFUSE = ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p).value or 0

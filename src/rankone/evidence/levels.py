@@ -164,6 +164,33 @@ def _mean(logs: Floats) -> Floats:
     return np.asarray(np.logaddexp.reduce(logs, axis=2) - np.log(logs.shape[2]))
 
 
+def weigh_sums(evidence: Evidence, factor: int, chances: Floats, counts: Ints) -> None:
+    """Say what sums of clicks show of the levels of a factor, in place of what was said.
+
+    Clicks that were drawn with the same probabilities say the same in any order, so each row is weighed in one step:
+    its chances of each level, and how many clicks each had, (rows, levels). Nothing is said from silence.
+    """
+    first, ratios = int(evidence.starts[factor]), evidence.ratios[:, None]
+    for x in range(counts.shape[1]):
+        for y in range(counts.shape[1]):
+            rows = (chances[:, x] > 0.0) & (chances[:, y] > 0.0)
+            if x != y:
+                a, b = chances[rows, x], chances[rows, y]
+                down = np.log((a + b) / (a * ratios + b))
+                up = (np.log(ratios) + down) * counts[rows, x] + down * counts[rows, y]
+                evidence.logs[first + x, first + y] = up.sum(axis=1)
+
+
+def settle_sums(evidence: Evidence) -> None:
+    """Bring what is said up to date: what holds now, whatever was proven on the way."""
+    evidence.now[:] = _mean(evidence.logs)
+    evidence.proof[:] = np.maximum(evidence.now, 0.0)
+    margin_ratio = int(evidence.margin_ratio[0])
+    if margin_ratio >= 0:
+        with_one = np.concatenate([evidence.logs, np.zeros((*evidence.now.shape, 1))], axis=2)
+        evidence.enough[:] = np.maximum(_mean(with_one) - evidence.logs[:, :, margin_ratio].T, 0.0)
+
+
 @noalloc
 def log_average(logs: Any, more: Any, among: int) -> float:
     """Return the logarithm of the average of ``exp(logs + more)``; ones are averaged in until there are `among`.

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, TypeVar, Unpack
 
 from rankone.errors import InputError
 from rankone.live.commit import operator_events as drafts
+from rankone.live.commit import publishing
 from rankone.live.database import Database
 from rankone.live.experiment_methods import ExperimentMethods
 from rankone.live.fold.fold import Fold
@@ -21,7 +22,8 @@ from rankone.live.operate.excluding import Unwanted, exclude_outcomes, finish_ex
 from rankone.live.report.make_report import make_report
 from rankone.live.report.report import Report
 from rankone.live.setting_kinds import checked_seconds, checked_times
-from rankone.live.settings import LocalWishes, Settings, takes_settings
+from rankone.live.settings import LocalWishes, Settings
+from rankone.live.settings_spelled_out import takes_settings
 from rankone.policies import Policy
 
 T = TypeVar("T")
@@ -154,6 +156,30 @@ class Experiment(ExperimentMethods):
         result._by, result._owns_database = token, False
         return result
 
+    def weights(self, version: int | None = None) -> dict[str, Any]:
+        """Return the weights by which others decide (policy `edge`), the newest unless a version is named.
+
+        They are renewed when enough was told since, and when levels were added, retired or forbidden, or it stopped.
+        """
+        now = self._cached.time.now
+        if version is None and not self.database.read_only and self.look(lambda fold: publishing.is_due(fold, now())):
+            self._transactions.change(self._cached, publishing.draft_version)
+        return self.look(lambda fold: publishing.weights_document(fold, version, now()))
+
+    def ingest(self, source: Any, *, query: str | None = None, since: float | None = None) -> Any:
+        """Take in what was shown and clicked elsewhere: exposures (with a column `version`) or outcomes.
+
+        Each visitor counts once a version, and clicks once in it, however often, late and in whatever order they are
+        told. `source` is a Parquet, CSV or JSON lines file, a frame, or a list of dictionaries; with `query`, a
+        database (a SQLite file or a ``postgresql://`` address) and `query` the SQL. `since` leaves out earlier rows.
+        """
+        from rankone.live.operate.taking_in import Intake, portions
+
+        intake = Intake(self._transactions, self._cached, self._by)
+        for portion in portions(source, query, since):
+            intake.take(portion)
+        return intake.result()
+
     def settle(self) -> float:
         """End the windows that are over, as every request does, and finish exclusions that were interrupted.
 
@@ -167,6 +193,9 @@ class Experiment(ExperimentMethods):
         return self.look(functools.partial(rests_for, self._cached))
 
     def _change(self, what: str, **details: Any) -> Any:
+        if what in ("exclude", "void-open") and self.look(lambda fold: fold.published is not None):
+            do = "leave such rows out before you tell them, or begin another experiment"
+            raise InputError("outcomes that are kept one by one", "sums, as it decides at the edge", do)
         if what == "exclude":
             times = checked_times(since=details.pop("since"), until=details.pop("until"))
             return exclude_outcomes(self.database, self._cached, Unwanted(**details, times=times), self._by)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from rankone.errors import InputError
 from rankone.live.names import checked_name
-from rankone.specs import whole_number
+from rankone.specs import did_you_mean, whole_number
 
 MAX_POSITIONS = 40
 MAX_LISTED = 1_000  # items of a ranking, or named by a request
@@ -158,3 +158,28 @@ def names_at(shown: Iterable[int], names: Sequence[str], pinned: Mapping[str, st
     return tuple(
         names[item] if item < len(names) else pinned[str(position)] for position, item in enumerate(shown, start=1)
     )
+
+
+def check_ranking(result: dict[str, Any]) -> None:
+    """Refuse what a ranking cannot have."""
+    for name, what in (("goals", "goals"), ("prior", "past counts"), ("watch", "a watch")):
+        if name in result:
+            raise InputError(f"a ranking without {what}", what, f"leave {name} out")
+    names, positions = dict(result.get("factors", ())), result["positions"]
+    if names and (set(names) != {ITEM} or not positions <= len(names[ITEM]) <= MAX_LISTED):
+        got = f"{len(names[ITEM])} items" if set(names) == {ITEM} else f"the factors {', '.join(names)}"
+        expected = f"from {positions} to {MAX_LISTED:,} items for a list of {positions}"
+        raise InputError(expected, got, "pass items=['a', 'b', 'c'] and fewer positions")
+    if "control" in result:
+        result["control"]["levels"] = list_of_items(result["control"]["levels"], positions, names.get(ITEM))
+
+
+def list_of_items(given: Any, positions: int, names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return a list as the names of its items, from the top; refuse what is none."""
+    items = checked_items(given, "list")
+    unknown = [name for name in items if names is not None and name not in names]
+    if len(items) != positions or len(given) != positions or unknown:
+        got = f"'{unknown[0]}'" if unknown else f"{len(given)} of them"
+        do = did_you_mean(unknown[0], names or (), "name items of the ranking") if unknown else "name each item once"
+        raise InputError(f"a list of {positions} items of the ranking", got, do)
+    return items

@@ -15,8 +15,8 @@ from rankone.kernels.policy import believe, check_relearns
 from rankone.live import settings as declared
 from rankone.live.fold.fold import Fold
 from rankone.live.names import checked_factors
-from rankone.live.setting_kinds import ATTRIBUTES, SECONDS
-from rankone.live.settings import GROUPS, TEST_ALL, Past, Prior, Settings, Stopping, Watch, as_tuples
+from rankone.live.setting_kinds import ATTRIBUTES, SECONDS, as_tuples
+from rankone.live.settings import GROUPS, TEST_ALL, Past, Prior, Settings, Stopping, Watch
 from rankone.live.visitor_attributes import declaration_text, features_of
 from rankone.policies import Policy, as_policy
 from rankone.policies.chances import check_chances
@@ -25,6 +25,9 @@ _INSTEAD = {
     "factors": "; sync=True takes them over, as add_level and retire_level do",
     "context": "; declare_context changes them",
 }
+
+
+_AWAY = {"earn": 0.0, "both": 0.1, "decide": 0.5}  # the part of published weights that decides, by what they are for
 
 
 def checked_settings(wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,12 +73,13 @@ def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterab
     declared.checked_combinations(sizes)
     groups = {group: kind(**asked[group]) for group, kind in GROUPS.items() if group in asked}
     stops = groups.get("stopping", Stopping()).auto
-    named_alone = "policy" in asked and not stops  # who wants to stop wants a verdict
     positions = asked.get("positions")
-    aim = asked.get("aim", "earn" if named_alone and not positions else "both")
-    explores = LIST_EXPLORE[aim] if positions else AIMS[aim].explore
-    result = {"seed": secrets.randbits(62), "aim": aim, "explore": explores, **asked, **groups}
     chosen = checked_policy(asked.get("policy", declared.default_policy(positions)), sizes, positions)
+    # Who wants to stop wants a verdict.
+    named_alone = "policy" in asked and not stops and not chosen.decides_away and not positions
+    aim = asked.get("aim", "earn" if named_alone else "both")
+    explore = LIST_EXPLORE[aim] if positions else _AWAY[aim] if chosen.decides_away else AIMS[aim].explore
+    result = {"seed": secrets.randbits(62), "aim": aim, "explore": explore, **asked, **groups}
     if positions:
         _check_ranks(chosen, sizes[0], positions)
         return Settings(**result | {"name": name, "factors": factors, "policy": chosen.label})
@@ -84,6 +88,8 @@ def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterab
         held = declared.levels_in_order(groups["control"].levels, levels)
         result["control"] = dataclasses.replace(groups["control"], levels=held)
     _check_plays(chosen, sizes, stops, groups.get("watch", Watch()))
+    if chosen.decides_away:
+        _check_away(asked)
     if prior is not None:
         result["prior"], result["past"] = weighted(prior.counts, levels, prior.weight)
     return Settings(**result | {"name": name, "factors": factors, "policy": chosen.label})
@@ -110,6 +116,14 @@ def _check_plays(chosen: Policy, sizes: Sequence[int], stops: bool, watch: Watch
     check_relearns(type(state))
     if len(sizes) == 2:
         check_chances(chosen, *sizes)
+
+
+def _check_away(asked: Mapping[str, Any]) -> None:
+    """Refuse what an experiment that decides away from the server does not count."""
+    for what in ("goals", "context", "prior", "watch"):
+        if what in asked:
+            do = f"leave out {what}, or choose another policy"
+            raise InputError("settings that sums of shown and clicked can serve", f"{what} with policy 'edge'", do)
 
 
 def check_continues(fold: Fold, asked: Mapping[str, Any]) -> None:
@@ -176,9 +190,10 @@ MOST = 1_000  # outcomes of a combination that the past may count for: enough to
 def read_prior(table: Any) -> Any:
     """Return the counts in whatever `rankone.analyse` takes but a database: a file, a dataframe, a pair of arrays."""
     from rankone.clicks.counts.factor_counts import as_factor_counts
-    from rankone.clicks.counts.table_files import read_table
+    from rankone.clicks.counts.table_files import naming_lines, read_table
 
-    return as_factor_counts(read_table(table) if isinstance(table, str | os.PathLike) else table)
+    with naming_lines(table):
+        return as_factor_counts(read_table(table) if isinstance(table, str | os.PathLike) else table)
 
 
 def weighted(counts: Any, levels: Mapping[str, Sequence[str]], weight: float) -> tuple[Any, Past]:

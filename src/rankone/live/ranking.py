@@ -8,7 +8,7 @@ from rankone.errors import InputError
 from rankone.live.database import Database
 from rankone.live.experiment import Experiment
 from rankone.live.lists import ITEM
-from rankone.live.settings import takes_settings
+from rankone.live.settings_spelled_out import takes_settings
 from rankone.policies import Policy
 
 

@@ -9,23 +9,19 @@ reads it too. Settings that belong together are a group; a dictionary will do fo
 from __future__ import annotations
 
 import dataclasses
-import functools
-import inspect
 import json
 import math
-import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict, TypeVar, get_type_hints
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict
 
 from rankone.errors import InputError, JournalError
 from rankone.live import setting_kinds as kind
 from rankone.live.goals import Goal, goals_of
-from rankone.live.lists import ITEM, MAX_LISTED, MAX_POSITIONS, NO_CLICK, VOID, checked_items
+from rankone.live.lists import ITEM, MAX_POSITIONS, NO_CLICK, VOID, check_ranking
 from rankone.live.names import checked_factors, factors_of_pair
-from rankone.live.setting_kinds import Setting, declare, micros
+from rankone.live.setting_kinds import Setting, as_tuples, declare, micros
 from rankone.specs import did_you_mean
 
-Thing = TypeVar("Thing")
 DEFAULT_POLICY = "uts"
 DEFAULT_LIST_POLICY = "gibbs-ts"
 MAX_COMBINATIONS = 10_000_000
@@ -347,35 +343,10 @@ def parsed_settings(wanted: Mapping[str, Any]) -> dict[str, Any]:
     if "goals" in result:
         _take_window(result)
     if "positions" in result:
-        _check_ranking(result)
+        check_ranking(result)
     elif "control" in result and "factors" in result:
         levels_in_order(result["control"]["levels"], dict(result["factors"]))
     return result
-
-
-def _check_ranking(result: dict[str, Any]) -> None:
-    """Refuse what a ranking cannot have."""
-    for name, what in (("goals", "goals"), ("prior", "past counts"), ("watch", "a watch")):
-        if name in result:
-            raise InputError(f"a ranking without {what}", what, f"leave {name} out")
-    names, positions = dict(result.get("factors", ())), result["positions"]
-    if names and (set(names) != {ITEM} or not positions <= len(names[ITEM]) <= MAX_LISTED):
-        got = f"{len(names[ITEM])} items" if set(names) == {ITEM} else f"the factors {', '.join(names)}"
-        expected = f"from {positions} to {MAX_LISTED:,} items for a list of {positions}"
-        raise InputError(expected, got, "pass items=['a', 'b', 'c'] and fewer positions")
-    if "control" in result:
-        result["control"]["levels"] = list_of_items(result["control"]["levels"], positions, names.get(ITEM))
-
-
-def list_of_items(given: Any, positions: int, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return a list as the names of its items, from the top; refuse what is none."""
-    items = checked_items(given, "list")
-    unknown = [name for name in items if names is not None and name not in names]
-    if len(items) != positions or len(given) != positions or unknown:
-        got = f"'{unknown[0]}'" if unknown else f"{len(given)} of them"
-        do = did_you_mean(unknown[0], names or (), "name items of the ranking") if unknown else "name each item once"
-        raise InputError(f"a list of {positions} items of the ranking", got, do)
-    return items
 
 
 def _take_window(result: dict[str, Any]) -> None:
@@ -427,35 +398,3 @@ def checked_combinations(sizes: Sequence[int]) -> None:
     if math.prod(sizes) > MAX_COMBINATIONS:
         got = f"{' x '.join(map(str, sizes))} = {math.prod(sizes):,}"
         raise InputError(f"at most {MAX_COMBINATIONS:,} combinations", got, "leave out some factors or levels")
-
-
-def takes_settings(wanted: type) -> Callable[[Thing], Thing]:
-    """Decorator of a function, or of a class, that takes such ``**settings``: its signature and help spell them out."""
-    hints = get_type_hints(wanted)
-    texts = {setting.name: setting.help for setting in SETTINGS if not setting.group}
-    for group, declared in GROUPS.items():
-        parts = [f"{each.name}: {each.help}" for each in SETTINGS if each.group == group]
-        texts[group] = " ".join([inspect.getdoc(declared) or "", *parts])
-    said = [f"{name}: {texts[name]}" for name in ("policy", *hints) if name in texts]
-    blocks = "\n".join(textwrap.fill(text, 108, subsequent_indent="    ") for text in said)
-    keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY, default=None)
-
-    def spell_out(what: Thing) -> Thing:
-        function: Any = what.__init__ if isinstance(what, type) else what  # type: ignore[misc]
-        own = inspect.signature(function)
-        named = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        more = [keyword(name, annotation=hints[name]) for name in hints]
-        function.__signature__ = own.replace(parameters=[*named, *more])
-        what.__doc__ = (what.__doc__ or "").replace("**settings", textwrap.indent(blocks, " " * 8).lstrip())
-        return what
-
-    return spell_out
-
-
-def as_tuples(value: Any) -> Any:
-    """Return lists within lists as tuples within tuples.
-
-    >>> as_tuples([[1, 2], [3]])
-    ((1, 2), (3,))
-    """
-    return tuple(as_tuples(each) for each in value) if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Student's t distribution, far out in its tail too, without a library of statistics.
+"""Student's t distribution and the chi-square one, far out in their tails too, without a library of statistics.
 
 The tail beyond t is half the regularised incomplete Beta function I_x(v/2, 1/2) at x = v / (v + t^2), by its continued
 fraction (Abramowitz, Stegun, 26.5.8 and 26.7.1); the quantile is found by halving.
@@ -67,3 +67,18 @@ def student_quantile(share: float, freedom: float) -> float:
         if high - low <= 1e-12 * high:
             break
     return sign * high
+
+
+def chi_square_tail(value: float, freedom: int) -> float:
+    """Return the probability that a chi-square variable exceeds a value, by the recursion over degrees of freedom.
+
+    >>> round(chi_square_tail(3.841, 1), 4), round(chi_square_tail(5.991, 2), 4)
+    (0.05, 0.05)
+    """
+    half = value / 2.0
+    start = 2 - freedom % 2
+    tail = math.erfc(math.sqrt(half)) if start == 1 else math.exp(-half)
+    for below in range(start, freedom, 2):
+        log_term = below / 2.0 * math.log(max(half, 1e-300)) - half - math.lgamma(below / 2.0 + 1.0)
+        tail += math.exp(log_term)
+    return min(1.0, tail)

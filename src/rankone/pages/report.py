@@ -20,7 +20,7 @@ def report(directory: str | Path, out: str | Path | None = None) -> Path:
     """Write a report on a directory of results and return where it is.
 
     Args:
-        directory: what `rankone simulate`, `sweep`, `arena` or `reproduce` wrote with ``--out``, or
+        directory: what `rankone simulate`, `arena` or `reproduce` wrote with ``--out``, `Sweep.save`, or
             `rankone.simulate(..., out=...)`; a study that still runs is reported as far as it has got.
         out: the file to write; default: ``report.html`` in the directory.
 
@@ -59,7 +59,7 @@ def _read(directory: Path, kind: str) -> Part:
         raise InputError(f"a whole {kind} of this version in {directory}", got, do) from error
 
 
-_ADVICE = "name what `rankone simulate`, `sweep`, `arena` or `reproduce` wrote with --out"
+_ADVICE = "name what `rankone simulate`, `arena` or `reproduce` wrote with --out"
 
 
 def _kind(directory: Path) -> str | None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.factors.changing.m_ucb import MUCB as MUCB
     from rankone.policies.factors.changing.sliding_uts import SlidingUTS as SlidingUTS
     from rankone.policies.factors.changing.sw_ts import SWTS as SWTS
+    from rankone.policies.factors.edge import Edge as Edge
     from rankone.policies.factors.elimination.rank1elim import Rank1Elim as Rank1Elim
     from rankone.policies.factors.elimination.rank1elim_kl import Rank1ElimKL as Rank1ElimKL
     from rankone.policies.factors.elimination.ucb1_elim import UCB1Elim as UCB1Elim

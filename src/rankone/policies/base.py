@@ -37,6 +37,7 @@ class Policy:
     by_segment: ClassVar[bool] = False  # and that is one number: the segment of the visitor
     clicks_only: ClassVar[bool] = True  # it learns from clicks, not from payoffs of any size (`unit` of what is known)
     supports_forbidden: ClassVar[bool] = False  # can do without combinations that are forbidden
+    decides_away: ClassVar[bool] = False  # live, it publishes weights and others decide (`Experiment.weights`)
     told_best: ClassVar[str] = ""  # of a yardstick: the parameter that a study fills in with the best decision
 
     @property

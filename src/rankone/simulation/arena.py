@@ -23,20 +23,7 @@ from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy, known_policies
 from rankone.problems import Problem, as_problem, load_problems
 from rankone.progress import Progress
-from rankone.simulation.arena_problems import (
-    ARRIVAL_PROBLEMS,
-    DRIFTING_PROBLEMS,
-    FACTOR_PROBLEMS,
-    FEATURE_PROBLEMS,
-    LIST_PROBLEMS,
-    PROBLEMS,
-    VISITOR_PROBLEMS,
-    WORLDS,
-    ArenaProblem,
-    Half,
-    assumed_examination,
-    random_loss,
-)
+from rankone.simulation.arena_problems import ARENAS, WORLDS, ArenaProblem, Half, assumed_examination, random_loss
 from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.simulation.simulate import Part, listed, simulate_parts
 from rankone.simulation.store import read_about, write_about
@@ -54,13 +41,13 @@ class Field(NamedTuple):
 
 
 _FIELDS = {
-    "pairs": Field(PROBLEMS, "pair", (2, 2), "uts"),
-    "lists": Field(LIST_PROBLEMS, "list", (2, 2), "gibbs-ts"),
-    "factors": Field(FACTOR_PROBLEMS, "combination", (2, 2, 2), "uts"),
-    "drifting": Field(DRIFTING_PROBLEMS, "pair", (2, 2), "uts"),
-    "features": Field(FEATURE_PROBLEMS, "list", (2, 2), "cascade-logit-ts"),
-    "visitors": Field(VISITOR_PROBLEMS, "combination", (2, 2), "logit-ts"),
-    "arrivals": Field(ARRIVAL_PROBLEMS, "combination", (2,), "mixture-ts"),
+    "pairs": Field(ARENAS["pairs"], "pair", (2, 2), "uts"),
+    "lists": Field(ARENAS["lists"], "list", (2, 2), "gibbs-ts"),
+    "factors": Field(ARENAS["factors"], "combination", (2, 2, 2), "uts"),
+    "drifting": Field(ARENAS["drifting"], "pair", (2, 2), "uts"),
+    "features": Field(ARENAS["features"], "list", (2, 2), "cascade-logit-ts"),
+    "visitors": Field(ARENAS["visitors"], "combination", (2, 2), "logit-ts"),
+    "arrivals": Field(ARENAS["arrivals"], "combination", (2,), "mixture-ts"),
 }
 _MODEL_HORIZON = 100_000
 _QUICK_SHARE = 10  # a quick arena plays a tenth of each horizon
@@ -287,7 +274,10 @@ def _rows(summary: pl.DataFrame, entry: ArenaProblem, world: Problem, horizon: i
 
 
 def _chosen(
-    names: Sequence[str] | None, half: Half | None, models: str | Path | None, field: Sequence[ArenaProblem] = PROBLEMS
+    names: Sequence[str] | None,
+    half: Half | None,
+    models: str | Path | None,
+    field: Sequence[ArenaProblem] = ARENAS["pairs"],
 ) -> list[ArenaProblem]:
     if half is not None:
         one_of("half", half, typing.get_args(Half))

@@ -22,14 +22,15 @@ class Suite:
     def check(cls, **tested: Any) -> None:
         """Run all tests, each on a suite of its own; the first that fails raises its error.
 
-        If they take more than a second, a bar says so on standard error.
+        If they take more than a second, a bar says on standard error how many are done, and of what.
 
         >>> from rankone import UCB1
         >>> from rankone.testing import PolicySuite
         >>> PolicySuite.check(policy=UCB1())
         """
         names = list(dict.fromkeys(cls.names()))
-        report = as_progress(None, "tests", late=True)
+        about = ", ".join(str(getattr(each, "label", getattr(each, "name", each))) for each in tested.values())
+        report = as_progress(None, f"tests of {about or cls.__name__}", late=True)
         for finished, name in enumerate(names, 1):
             suite = cls()
             for attribute, value in tested.items():

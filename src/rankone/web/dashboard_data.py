@@ -133,6 +133,7 @@ def _still(fold: Fold) -> Fold:
     still.asked, still.pulls, still.clicks = fold.asked.copy(), fold.pulls.copy(), fold.clicks.copy()
     still.tallies, still.evidence = fold.tallies.copy(), fold.evidence.frozen_copy()
     still.open, still.held, still.eras = fold.open.copy(), fold.held.copy(), list(fold.eras)
+    still.explored = fold.explored.copy()
     still.alarms, still.earlier, still.guards = list(fold.alarms), fold.earlier.copy(), dict(fold.guards)
     still.state = None
     return still

@@ -1,9 +1,10 @@
 """A simulated audience: visitors who click by the probabilities of a problem, labelled as simulated in the journal."""
 
 import dataclasses
+import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from rankone.live.messages import Decision
 from rankone.live.visitor_attributes import VisitorContext, checked_context
 from rankone.numerics.seeds import generator
 from rankone.problems import Drifting, Means, Problem, Product, RankOne
+from rankone.problems.contextual import Visitors
 from rankone.problems.drifting import rate_at
 from rankone.problems.lists.base import ListProblem
 from rankone.web.timeline import SIMULATED
@@ -34,6 +36,9 @@ def names_of(problem: Problem) -> dict[str, list[str]]:
     if isinstance(problem, ListProblem):
         return {ITEM: list(problem.item_names)}
     world = _at_first(problem)
+    if isinstance(world, Visitors):
+        names = ("row", "col") if len(world.shape) == 2 else [f"factor {own + 1}" for own in range(len(world.shape))]
+        return {name: [f"{name} {k + 1}" for k in range(size)] for name, size in zip(names, world.shape, strict=True)}
     if isinstance(world, Product) and not isinstance(world, RankOne):
         return {factor: list(names) for factor, names in world.level_names.items()}
     return {"row": list(world.row_names), "col": list(world.col_names)}
@@ -45,6 +50,14 @@ def truth_of(problem: Problem, named: Mapping[str, Sequence[str]]) -> str:
         (names,) = named.values()
         return f"the best items are {listed([names[item] for item in problem.best_decision()])}"
     world = _at_first(problem)
+    if isinstance(world, Visitors):
+        rates = world.rates().reshape(-1, math.prod(world.shape))
+        places = np.unravel_index(int(rates.mean(axis=0).argmax()), world.shape)
+        levels = {factor: names[int(level)] for (factor, names), level in zip(named.items(), places, strict=True)}
+        average, own = float(rates.mean(axis=0).max()), float(rates.max(axis=1).mean())
+        return (
+            f"{combination_text(levels)} on average, {percent(average)} clicks; with the best for each, {percent(own)}"
+        )
     best = world.best_decision() or (0,) * len(world.shape)
     rate = float(world.means.max()) if isinstance(world, Means) else world.best_mean
     levels = {factor: names[level] for (factor, names), level in zip(named.items(), best, strict=True)}
@@ -52,10 +65,15 @@ def truth_of(problem: Problem, named: Mapping[str, Sequence[str]]) -> str:
     return f"{combination_text(levels)}, {percent(rate)} clicks{then}"
 
 
-def _at_first(problem: Problem) -> RankOne | Product | Means:
+def attributes_of(problem: Problem) -> list[str]:
+    """Return the names of the features of a world's visitors, each true or false; none where they have none."""
+    return [f"feature {k + 1}" for k in range(problem.n_context)] if isinstance(problem, Visitors) else []
+
+
+def _at_first(problem: Problem) -> RankOne | Product | Means | Visitors:
     """Return a world on pairs or combinations as its first visitor finds it."""
     world = problem.problem if isinstance(problem, Drifting) else problem
-    if not isinstance(world, (RankOne, Product, Means)):
+    if not isinstance(world, (RankOne, Product, Means, Visitors)):
         raise InputError("a problem on pairs or combinations", repr(problem), "try needle:8x8, or a file")
     return world
 
@@ -82,7 +100,9 @@ def simulate_traffic(
     """
     names = [each["name"] for each in client.experiments()]
     if name not in names:
-        declared = None if context is None else dict.fromkeys(checked_context(context).attributes)
+        declared: Any = None if context is None else dict.fromkeys(checked_context(context).attributes)
+        if attributes_of(problem):
+            declared, policy = (declared or {}) | dict.fromkeys(attributes_of(problem), "bool"), policy or "logit-ts"
         size: dict[str, Any] = {"positions": problem.n_positions} if isinstance(problem, ListProblem) else {}
         client.create(name, policy=policy, factors=names_of(problem), context=declared, **size)
     experiment = client.experiment(name)
@@ -145,8 +165,7 @@ class _Audience:
         rng = generator(self.seed, "audience", worker)
         try:
             while (count := self._next()) and not self._over.is_set():
-                decisions = self.experiment.ask(count, source=SIMULATED, context=self.context)
-                clicks: list[Any] = [self._clicks(made, rng) for made in decisions]
+                decisions, clicks = self._visit(count, rng)
                 outcomes = zip((decision.id for decision in decisions), clicks, strict=True)
                 for answer in self.experiment.tell_many(outcomes, source=SIMULATED):
                     if isinstance(answer, Exception):
@@ -161,6 +180,24 @@ class _Audience:
         finally:
             self.experiment.close()
 
+    def _visit(self, count: int, rng: np.random.Generator) -> tuple[list[Decision], list[Any]]:
+        """Ask for some visitors; return what each is shown, and whether it is clicked."""
+        if not isinstance(self.problem, Visitors):
+            made = self.experiment.ask(count, source=SIMULATED, context=self.context)
+            return made, [self._clicks(each, rng) for each in made]
+        decisions, clicks = [], []
+        known = {} if self.context is None else checked_context(self.context).to_dict()
+        for _ in range(count):
+            features = rng.integers(2, size=self.problem.n_context)
+            said = known | dict(zip(attributes_of(self.problem), map(bool, features), strict=True))
+            decisions += self.experiment.ask(1, source=SIMULATED, context=said)
+            shown = self._numbers(decisions[-1].levels.values())
+            clicks.append(bool(rng.random() < self.problem.rates(features[None])[(0, *shown)]))
+        return decisions, clicks
+
+    def _numbers(self, levels: Iterable[str]) -> tuple[int, ...]:
+        return tuple(index[name] for index, name in zip(self._indices, levels, strict=True))
+
     def _clicks(self, made: Decision, rng: np.random.Generator) -> bool | list[int]:
         """Return whether a visitor clicks what is shown; of a list, at which positions."""
         if made.items is not None:
@@ -168,7 +205,7 @@ class _Audience:
             clicked = np.zeros(len(items), np.int64)
             respond(self._world, items, clicked, rng)
             return [int(at) + 1 for at in np.flatnonzero(clicked)]
-        shown = tuple(index[name] for index, name in zip(self._indices, made.levels.values(), strict=True))
+        shown = self._numbers(made.levels.values())
         if type(self.problem) is Product:  # whose kernels are for compiled code alone
             return bool(rng.random() < self.problem.rate(*shown))
         if isinstance(self.problem, Means):

@@ -30,12 +30,16 @@ def rate_text(value: float, low: float, high: float, interval: bool = True) -> s
     ('4.9% (4.1% to 5.5%)', '4.9%')
     >>> rate_text(0.5, 0.0126, 0.9874), rate_text(0.01234, 0.01201, 0.01267)
     ('50% (1% to 99%)', '1.23% (1.20% to 1.27%)')
+    >>> rate_text(0.0002, 0.00004, 0.011)  # what is not nothing is not written as 0%
+    '0.02% (0.004% to 1.1%)'
     """
     width = 100.0 * (high - low)
     if not math.isfinite(width):
         return percent(value)
     decimals = 2 if width <= 0.0 else max(0, -math.floor(math.log10(width / 3.0)))
     ends = [f"{100.0 * each:.{decimals}f}%" for each in (value, low, high)]
+    both = zip((value, low, high), ends, strict=True)
+    ends = [percent(each, 1) if each > 0.0 and float(text[:-1]) == 0.0 else text for each, text in both]
     return f"{ends[0]} ({ends[1]} to {ends[2]})" if interval else ends[0]
 
 

@@ -1,6 +1,7 @@
 // Compiled, never run: the types of the package against those that the service's OpenAPI document describes.
 import type { components } from "./api.js";
 import { createClient, type Decision, type Levels } from "rankone";
+import { decide, type Weights } from "rankone/edge";
 import { useDecision } from "rankone/react";
 import { fromPage, visitorOf } from "rankone/server";
 
@@ -32,3 +33,7 @@ export async function page(request: Request): Promise<string> {
 }
 
 export const Offer = () => useDecision(client, "homepage").levels?.headline;
+
+type Published = components["schemas"]["WeightsAnswer"];
+export const shown = (weights: Published & Weights): Levels => decide(weights, "ann").levels;
+export const published = (weights: Published): Weights => weights;

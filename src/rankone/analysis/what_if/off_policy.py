@@ -8,14 +8,11 @@ a with probability q(a). With w_t = q(a_t) / p_t and a model m(a) of the outcome
     snips        sum of w r / sum of w
     dm           sum over a of q(a) m(a)
     dr           dm + mean of w (r - m(a_t))
-    switch-dr    the same, without the decisions whose weight is above tau
-    shrunk-dr    the same, with w replaced by w lambda / (w^2 + lambda)
     adaptive     the scores of dr, m from earlier decisions, in a mean that keeps their spread (below)
 
-Horvitz, Thompson (1952); Li et al. (2011); Swaminathan, Joachims (2015); Dudik et al. (2011); Wang, Agarwal, Dudik
-(2017), switch; Su et al. (2020), shrinkage; Hadad et al. (2021), adaptive. m comes from other decisions than those that
-it corrects (cross-fitting). tau and lambda are those with the smallest estimated squared error: variance, and the bias
-that leaving out may cost.
+Horvitz, Thompson (1952); Li et al. (2011); Swaminathan, Joachims (2015); Dudik et al. (2011); Hadad et al. (2021),
+adaptive. m comes from other decisions than those that it corrects (cross-fitting). Those with a setting, switch-dr,
+shrunk-dr, subgauss-dr and mips, are in `rankone.analysis.what_if.tuned_weights`.
 
 **A log that a policy made while it learned** (Hadad, Hirshberg, Zhan, Wager, Athey, PNAS 2021, sections 2 and 3).
 Decisions have doubly robust scores
@@ -49,11 +46,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from rankone.analysis.what_if import tuned_weights as weights
 from rankone.notebook import Answer
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.product_fit import Design
 from rankone.numerics.seeds import generator
 from rankone.numerics.student import student_quantile
+from rankone.specs import one_of
 from rankone.wording.lists import cut_text
 
 FOLDS = 5
@@ -90,7 +89,9 @@ class Estimate(NamedTuple):
     value: float
     se: float
     effective: float
-    cap: float = np.inf  # of the weights: tau of switch-dr, the square root of shrunk-dr's lambda
+    setting: float = (
+        np.inf
+    )  # tau of switch-dr, the root of lambda of shrunk-dr, lambda; of mips 0 for ips, then each set of factors
 
 
 def effective_size(weight: Floats) -> float:
@@ -103,18 +104,30 @@ def effective_size(weight: Floats) -> float:
     return float(weight.sum()) ** 2 / squares if squares > 0.0 else 0.0
 
 
-def estimates(log: Logged, seed: int = 0) -> list[Estimate]:
+def estimates(log: Logged, seed: int = 0, tuning: str = "mse") -> list[Estimate]:
     """Return every estimate of the target's mean outcome.
 
     How wrong a model is, no log says; and weights chosen by their errors leave out a bias that no standard error knows.
-    So `dm`, `switch-dr` and `shrunk-dr` have none. Of levels that the log never shows the model knows nothing: then all
-    that rest on it have no value either.
+    So `dm` and all estimators with a setting have none. Of levels that the log never shows the model knows nothing:
+    then all that rest on it have no value either.
     """
-    w, r = log.weight, log.reward
+    w, r, choose = log.weight, log.reward, weights.TUNINGS[one_of("tuning", tuning, weights.TUNINGS)]
     model, by_model = cross_fitted(log, seed)
     if log.unknown > 0.0:
         by_model = np.full(len(r), np.nan)
-    worth = effective_size(w)
+    worth, caps = effective_size(w), weights.caps_of(w)
+    marginal = [
+        weights.marginal_weights(log.cells[:, each], log.action, log.groups(), np.atleast_2d(log.target))
+        for each in weights.factors_of_subset(log.cells.shape[1])
+    ]
+
+    def tuned(name: str, scores: list[Floats], settings: Sequence[float]) -> Estimate:
+        index = choose(scores)
+        return Estimate(name, float(scores[index].mean()), np.nan, worth, float(settings[index]))
+
+    def bounded(name: str, how: Callable[[Floats, float], Floats], settings: Sequence[float]) -> Estimate:
+        return tuned(name, [by_model + how(w, each) * (r - model) for each in settings], settings)
+
     adaptive = [] if log.group is not None else [_adaptive(log)]  # its weights are for one target for all visitors
     return [
         _replay(log, seed),
@@ -122,8 +135,10 @@ def estimates(log: Logged, seed: int = 0) -> list[Estimate]:
         _weighted("snips", w, r, worth),
         Estimate("dm", float(by_model.mean()), np.nan, np.nan),
         mean_estimate("dr", w * (r - model) + by_model, worth),
-        _chosen("switch-dr", by_model, r - model, w, lambda cap: np.where(w <= cap, w, 0.0), worth),
-        _chosen("shrunk-dr", by_model, r - model, w, lambda cap: w * cap**2 / (w * w + cap**2), worth),
+        bounded("switch-dr", weights.switched, caps),
+        bounded("shrunk-dr", weights.shrunk, caps),
+        bounded("subgauss-dr", weights.sub_gaussian, weights.LAMBDAS),
+        tuned("mips", [w * r, *(each * r for each in marginal)], range(len(marginal) + 1)),
         *adaptive,
     ]
 
@@ -187,23 +202,6 @@ def _product(log: Logged, shown: Floats, clicked: Floats) -> Floats:
     return np.minimum(np.exp(x), 1.0)
 
 
-def _chosen(
-    name: str, by_model: Floats, residual: Floats, w: Floats, capped: Callable[[float], Floats], worth: float
-) -> Estimate:
-    """Take the weights with the smallest squared error: variance, and squared, what they leave out of w."""
-    n, best, chosen, least = len(w), w, np.inf, np.inf
-    caps = np.quantile(w[w > 0.0], [0.5, 0.75, 0.9, 0.95, 0.99, 1.0]) if w.any() else np.ones(1)
-    for cap in [*np.unique(caps).tolist(), np.inf]:  # none left out, at last
-        each = capped(cap) if np.isfinite(cap) else w
-        scores = by_model + each * residual
-        bias = float(((w - each) * residual).mean())
-        noise = float(((w - each) * residual).var() / n)
-        error = float(scores.var() / n) + max(bias * bias - noise, 0.0)
-        if error < least:
-            best, chosen, least = each, cap, error
-    return Estimate(name, float((by_model + best * residual).mean()), np.nan, worth, chosen)
-
-
 def stabilising_weights(action: Ints, weight: Floats, target: Floats) -> Floats:
     """Return h_t: what decisions before t say about E[w_t^2 | past], to the power -1/2.
 
@@ -223,8 +221,7 @@ def stabilising_weights(action: Ints, weight: Floats, target: Floats) -> Floats:
     steps = np.zeros(len(action) + 1)
     steps[shown + 1] = now - before
     spread = squares.sum() * (np.arange(len(action)) + len(target)) + np.cumsum(steps)[:-1]
-    weights: Floats = 1.0 / np.sqrt(spread)
-    return weights
+    return np.asarray(1.0 / np.sqrt(spread))
 
 
 def fitted_before(

@@ -97,10 +97,9 @@ class WhatIf(Estimated):
         short = expected - self.average_weight  # by more than a tenth, and by more than chance explains
         few = self.answered and short > max(0.1 * expected, 3.0 * self.weight_error)
         shown = percent(self.unsupported, 2)
-        guess = "only dm, dr, switch-dr, shrunk-dr and adaptive guess that part"
-        if self.unknown > 0.0:
-            guess = f"{percent(self.unknown, 2)} are levels it never shows, so dm, dr, switch-dr, shrunk-dr and "
-            guess += "adaptive have no value"
+        models = "dm, adaptive and those with dr in their name"
+        unknown = f"{percent(self.unknown, 2)} are levels it never shows, so {models} have no value"
+        guess = unknown if self.unknown > 0.0 else f"only {models} guess that part"
         said = {
             f"No answer: below {LEAST:.0f} effective decisions an estimate is chance. Log more decisions, or choose a "
             "target closer to what was shown.": not self.answered,
@@ -148,8 +147,8 @@ class WhatIf(Estimated):
             "whole.": self.unsupported > 0.0,
             f"{percent(self.level)} intervals. Where a policy that learns shows the target ever more rarely, only "
             "`adaptive` has one that holds, as long as click rates stay the same. dm is the product of the factors; "
-            "switch-dr and shrunk-dr trade an unknown bias for less spread: these and logit-dm have no interval. "
-            f"Empty: worth fewer than {LEAST:.0f} decisions.": self.answered,
+            "switch-dr, shrunk-dr, subgauss-dr and mips trade unknown bias for less spread: they and logit-dm have no "
+            f"interval. Empty: worth fewer than {LEAST:.0f} decisions.": self.answered,
         }
         return "\n".join(sentence for sentence, is_said in said.items() if is_said)
 
@@ -178,6 +177,7 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     estimated: bool = False,
     horizon: int = _HORIZON,
     level: float = 0.95,
+    tuning: str = "mse",
     seed: int = 0,
 ) -> WhatIf | WhatIfLists | ReplayedPolicy:
     """Estimate what a target would have earned per decision, from logged decisions with their probabilities.
@@ -203,6 +203,7 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
             the shares of the combinations.
         horizon: decisions of a policy that is replayed, at most.
         level: of the intervals.
+        tuning: how settings of estimators are chosen, by "mse" or "slope" (docs/what-would-have-happened.md).
         seed: of the folds and of replay.
 
     >>> log = pl.DataFrame({"headline": ["A", "B"] * 200, "clicked": [1, 0, 0, 0] * 100, "chance": 0.5})
@@ -223,8 +224,7 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
             log, target, clicked=clicked, chance=chance, uniform=uniform, estimated=estimated, level=level, seed=seed
         )
     number_in("level", level, "(0, 1)", example=0.95)
-    table = reading.table_of(log)
-    names = reading.factors_of(table, factors)
+    names = reading.factors_of(table := reading.table_of(log), factors)
     if is_policy:
         for name, given in {"chance": chance is not None, "uniform": uniform, "estimated": estimated}.items():
             if given:
@@ -241,7 +241,7 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     names = names or [name for name in reading.factors_in(wanted) if name not in known]
     rows = reading.usable_rows(table, names, clicked, chance, time, assumed, known)
     logged = reading.read_decisions(rows.table, wanted, names, known)
-    weight, every = logged.weight, estimates(logged, seed)
+    weight, every = logged.weight, estimates(logged, seed, tuning)
     used = visitor_model.usable(rows.table, known, logged.sizes, bool(attributes))
     visitors, table_of_clicks = visitor_model.visitors_of(rows.table, used), None
     if used:

@@ -81,12 +81,13 @@ def check_rank1(
 def _tables(source: list[str], top: int, min_impressions: int, options: dict[str, Any]) -> Counts | FactorCounts:
     """Read a table of factors or a click log, whichever it is."""
     from rankone.clicks.counts.factor_counts import as_factor_counts, holds_factors
-    from rankone.clicks.counts.table_files import read_table
+    from rankone.clicks.counts.table_files import naming_lines, read_table
 
     columns = {name: options.pop(name) for name in ("factor", "shown", "clicked", "slice", "all_rows")}
     named, log_named = any(columns.values()), bool(options["format"] or options["option"])
     if len(source) == 1 and (named or (not log_named and holds_factors(source[0]))):
-        return as_factor_counts(read_table(source[0]), factors=columns.pop("factor") or (), **columns)
+        with naming_lines(source[0]):
+            return as_factor_counts(read_table(source[0]), factors=columns.pop("factor") or (), **columns)
     return _logs.read_counts(source, top, options).shown_at_least(min_impressions)
 
 
@@ -110,8 +111,8 @@ def _show(checked: Rank1Report) -> None:
         show_table(table, None, columns)
         first = checked.doubts[0] if checked.doubts else first
     if first.p_value is not None:
-        cells, sides = first.cells.head(5), first.name.split(" and ") if checked.of_factors else []
-        if len({*sides, *cells.columns}) == len(cells.columns) + 2:  # names that can stand above columns
+        cells, sides = first.cells.head(5), first.sides
+        if len({*sides, *cells.columns[2:]}) == len(cells.columns):  # names that can stand above columns
             cells = cells.rename(dict(zip(("row", "col"), sides, strict=True)))
         rates = pl.col("rate", "rank_one_rate").map_elements(percent, pl.String)
         shown = {"rate": "clicked", "rank_one_rate": "without interaction", "deviation": "standard errors off"}

@@ -67,6 +67,9 @@ def what_if(
     out: Path | None = typer.Option(
         None, help="Draw clicks as the model of visitors predicts them and as observed: .png, .svg, .pdf or .html."
     ),
+    tuning: str | None = typer.Option(
+        None, help="How estimators with a setting choose it: mse, the smallest estimated error (default), or slope."
+    ),
     confidence: float = CONFIDENCE,
     seed: int = SEED,
     **depths: bool,
@@ -84,6 +87,8 @@ def what_if(
         got = "--factor" if factor else "--time"
         raise InputError("--list without --factor and --time", got, "leave it out: a list has items and positions")
 
+    if tuning is not None and target is None:
+        raise InputError("--tuning together with --target", "another target", "leave it out")
     if out is not None:
         if target is None:
             raise InputError("--out together with --target", "another target", "leave it out: it draws that model")
@@ -96,7 +101,8 @@ def what_if(
             wanted = [item.strip() for item in items.split(",")]
             return rankone.evaluate_lists(source, wanted, of=of or "clicks", **how)
         asked: Any = target if policy is None else rankone.as_policy(policy)
-        return rankone.evaluate(source, asked, factors=factor or (), attributes=attribute or (), time=time, **how)
+        named = {"factors": factor or (), "attributes": attribute or (), "time": time, "tuning": tuning or "mse"}
+        return rankone.evaluate(source, asked, **named, **how)
 
     if experiment is None:
         answer = ask(log)

@@ -14,7 +14,7 @@ from rankone.wording.numbers import percent
 def simulate_traffic(
     url: str = typer.Argument(..., help="Address of the service, such as http://127.0.0.1:8000."),
     name: str = typer.Argument(..., help="Name of the experiment; created if it is missing."),
-    problem: str = problem_option(..., "How visitors click: needle:8x8, a file, 'needle:8x8|changes=1' in quotes, ..."),
+    problem: str = problem_option(..., "How visitors click: needle:8x8, visitors:5x4:d=3 (with features), a file, ..."),
     policy: str | None = policy_option(None, "Policy, if the experiment has to be created."),
     rate: float = typer.Option(200.0, help="Visits per second.", min=0.1),
     visits: int | None = typer.Option(None, parser=whole_number, help="Stop after this many visits.", metavar="N"),

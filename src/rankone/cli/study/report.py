@@ -9,7 +9,7 @@ from rankone.cli._commands import command
 
 @command("report", example="out/study")
 def report(
-    directory: Path = typer.Argument(..., help="What simulate, sweep, arena or reproduce wrote with --out."),
+    directory: Path = typer.Argument(..., help="What simulate, arena or reproduce wrote with --out."),
     out: Path | None = typer.Option(None, help="The file to write; default: report.html in the directory."),
 ) -> None:
     """Write one HTML report about a directory of results: charts, tables, settings and how to reproduce it."""

@@ -9,7 +9,14 @@ from typing import NamedTuple
 
 import polars as pl
 
-from rankone.clicks.counts.column_values import days_of, is_measure, is_outcome, mostly_numbers, whole_numbers
+from rankone.clicks.counts.column_values import (
+    COLUMN_WORDS,
+    days_of,
+    is_measure,
+    is_outcome,
+    mostly_numbers,
+    whole_numbers,
+)
 
 
 def entries(text: str) -> tuple[str, ...]:
@@ -17,38 +24,13 @@ def entries(text: str) -> tuple[str, ...]:
     return tuple(" ".join(entry.split()) for entry in text.split(","))
 
 
-def _set(text: str) -> set[str]:
-    return set(entries(text))
-
-
-PEOPLE = _set("""
-    visitors, users, recipients, besucher, nutzer, empfänger, visiteurs, utilisateurs, visitantes, usuarios,
-    visitatori, utenti, bezoekers, gebruikers""")
-#: Words for what one visitor may see many times, and what ad platforms hand out as they like.
-IMPRESSIONS = _set("""
-    impressions, impr, views, pageviews, displays, impressionen, einblendungen, aufrufe, affichages, vues,
-    impresiones, vistas, visualizaciones, impressioni, visualizzazioni, vertoningen, weergaven, impressões,
-    visualizações, ansichten, seitenaufrufe, ausspielungen, auslieferungen""")
+WORDS = {what: entries(text) for what, text in COLUMN_WORDS.items()}
+PEOPLE, IMPRESSIONS = set(WORDS["people"]), set(WORDS["impressions"])
 #: Usual names of columns, the more usual one first.
-SHOWN = entries("""
-    shown, impressions, views, n, outcomes, trials, visitors, visits, sessions, users, exposures, sent, delivered,
-    pulls, total, shows, displays, impr, pageviews, page views, recipients, angezeigt, gezeigt, gesendet,
-    zugestellt, besuche, sitzungen, zustellungen, visites, envoyés, envois, pages vues, visitas, sesiones, enviados,
-    envíos, mostrado, affiché, visite, sessioni, bezoeken, sessies""") + tuple(sorted(PEOPLE | IMPRESSIONS))
-CLICKED = entries("""
-    clicked, clicks, click, conversions, converted, conversion, successes, success, k, hits, opens, opened, orders,
-    signups, purchases, reward, outcome, key events, transactions, subscriptions, registrations, leads, klicks,
-    geklickt, konversionen, bestellungen, käufe, anmeldungen, öffnungen, clics, clic, commandes, achats,
-    inscriptions, ventes, cliqué, ouvertures, cliques, ventas, aperturas, suscripciones, verkäufe, abschlüsse,
-    conversiones, pedidos, compras, conversioni, ordini, acquisti, klikken, kliks, conversies,
-    bestellingen, aankopen, results, ergebnisse""")
+SHOWN = WORDS["shown"] + tuple(sorted(PEOPLE | IMPRESSIONS))
+CLICKED, WHEN = WORDS["clicked"], WORDS["when"]
 _VAGUE = {"results", "ergebnisse"}  # clicks only where nothing else is
-_BESIDE_COUNTS = _set("""
-    emails, email, messages, unique, uniq, total, nb, number, num, of, anzahl, link, outbound, website, goal, all,
-    count, gesamt, nombre, de, número""")
-WHEN = entries("""
-    day, date, week, hour, month, slice, period, time, timestamp, quarter, year, datum, woche, monat, stunde,
-    quartal, jahr, zeitraum, jour, semaine, mois, fecha, día, semana, mes, giorno, settimana, mese, dag, maand""")
+_BESIDE_COUNTS = set(WORDS["beside-counts"])
 PERIODS = {
     "day": {"day", "tag", "jour", "día", "giorno", "dag"},  # first: of "day of week"
     "week": {"week", "woche", "semaine", "semana", "settimana", "kw"},
@@ -62,25 +44,12 @@ _BESIDE_WHEN = {"of", "the", "starting", "start", "starts", "beginning", "commen
 GOALS = {"metric", "goal", "kpi"}  # each of which has the same visitors
 GROUP = {"query", "test", "experiment", *GOALS}  # what makes several tables of one
 _AUDIENCE = ({"campaign"}, {"adset"}, {"adgroup"}, {"ad", "set"}, {"ad", "group"}, {"kampagne"}, {"anzeigengruppe"})
-_WHO = _set("""
-    user, users, visitor, session, customer, client, cookie, member, person, subscriber, recipient, account,
-    request, uid, userid, sessionid, visitorid, uuid, guid, ip, email""")
+_WHO = set(WORDS["who"])
 NUMBER_OF = {"id", "ids", "no", "nr", "number", "key", "hash", "token", "address", "uuid", "index"}
-_VISITOR = _set("""
-    device, browser, os, operating, platform, country, market, city, region, continent, language, gender, sex, age,
-    channel, source, medium, referrer, referer, carrier, timezone, returning, segment, audience, cohort, queries,
-    suchanfragen, gerät, locale, gerätekategorie, gerätetyp, betriebssystem, land, stadt, sprache, geschlecht,
-    alter, altersgruppe, kanal, quelle, appareil, navigateur, pays, langue, sexe, âge, dispositivo, navegador, país,
-    pais, idioma, edad, sexo, paese, lingua, apparaat, leeftijd""")
-_BESIDE_VISITOR = _set("""
-    category, type, group, grouping, code, name, model, family, version, system, of, the, default, primary, first,
-    new, vs, or, and, id, bracket, range, status, top""")
+_VISITOR = set(WORDS["visitor"])
+_BESIDE_VISITOR = set(WORDS["beside-visitor"])
 PLACE = {"position", "pos", "rank", "slot", "place", "row", "col", "column", "variant", "version"}  # many numbers
-_AMOUNT = _set("""
-    cost, costs, spend, spent, revenue, sales, turnover, profit, budget, amount, value, duration, seconds, minutes,
-    ms, bounces, likes, shares, comments, quantity, score, weight, reach, frequency, rate, ctr, cvr, cpc, cpm, cpa,
-    roas, percent, improvement, uplift, lift, significance, confidence, kosten, umsatz, ausgaben, reichweite,
-    klickrate, taux, coût""")
+_AMOUNT = set(WORDS["amount"])
 _RESULT = {"winner", "winning", "significant", "gewinner", "gagnant", "ganador"}
 
 

@@ -1,6 +1,8 @@
 """What a column of a table holds: counts, outcomes, days, measures; as numbers or as the texts people's files have."""
 
 import re
+import tomllib
+from pathlib import Path
 
 import polars as pl
 
@@ -9,14 +11,9 @@ _SPACES = "[\\s\u00a0\u202f'\u2019]"  # between thousands: 12 000, and in Switze
 _COMMAS = r"^[1-9]\d{0,2}(,\d{3})+$"
 _POINTS = r"^[1-9]\d{0,2}(\.\d{3})+$"
 _SHORT = r"^\d{1,3}$"
-_MONTHS = """january february march april may june july august september october november december
-    januar jänner februar märz mai juni juli oktober dezember mrz mär okt dez sept
-    janvier février mars avril juin juillet août septembre octobre novembre décembre janv févr avr juil déc
-    enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre ene abr ago dic
-    gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre gen mag giu lug ott
-    januari februari maart mei augustus janeiro fevereiro março maio junho julho setembro outubro novembro dezembro
-    jan feb mar apr jun jul aug sep oct nov dec"""  # English, German, French, Spanish, Italian, Dutch, Portuguese
-_MONTH = rf"(?:{'|'.join(sorted(_MONTHS.split(), key=len, reverse=True))})\.?"
+#: Words in names of columns, by what they say, and of months; in seven languages.
+COLUMN_WORDS = tomllib.loads(Path(__file__).with_name("column_words.toml").read_text(encoding="utf-8"))
+_MONTH = rf"(?:{'|'.join(sorted(COLUMN_WORDS.pop('months').split(), key=len, reverse=True))})\.?"
 _WEEKDAY = r"(?:\p{L}{2,10}\.?,? )?"
 _DAYS = tuple(
     "(?i)" + shape
@@ -51,8 +48,8 @@ def whole_numbers(column: pl.Series) -> pl.Series | None:
     return numbers if numbers.null_count() == 0 and whole.all() else None
 
 
-def numbers_of(column: pl.Series) -> pl.Series:
-    """Return a column as numbers, null where it holds none; yes and no are 1 and 0.
+def numbers_of(column: pl.Series, thousands: bool = False) -> pl.Series:
+    """Return a column as numbers, null where it holds none; yes and no are 1 and 0. `thousands`: 12.000 is 12,000.
 
     >>> numbers_of(pl.Series(["1.200", "12.345", "7"])).to_list()    # no counts as fractions: points between thousands
     [1200.0, 12345.0, 7.0]
@@ -62,6 +59,8 @@ def numbers_of(column: pl.Series) -> pl.Series:
     if column.dtype != pl.String:
         return pl.Series(column.name, [None] * len(column), pl.Float64)
     texts = column.str.strip_chars().str.to_lowercase().replace(_TRUTHS)
+    if thousands:
+        texts = texts.str.replace_all(".", "", literal=True)
     return _without_groups(texts).cast(pl.Float64, strict=False)
 
 

@@ -69,12 +69,25 @@ def level_names(columns: FactorColumns) -> list[str]:
     return [f"factor {index}" for index in range(len(columns.factors))]
 
 
+def with_thousands(table: pl.DataFrame, columns: FactorColumns) -> dict[str, str]:
+    """Return the columns in which 12.000 is 12,000, each with such a number.
+
+    A program that writes 12 as 12.000 writes all numbers so: where another column of counts, or another cell, has none,
+    it is a point between thousands. Else nobody can tell.
+    """
+    counts = [column for column in (columns.shown, columns.clicked) if column is not None]
+    unclear = {column: found for column in counts if (found := unclear_number(table[column])) is not None}
+    plain = len(unclear) < len(counts) or any(not table[column].str.contains(r"\.").all() for column in unclear)
+    for column, number in unclear.items():
+        if not plain:
+            either = f"'{number}' may be {number.partition('.')[0]} or {number.replace('.', ',')}"
+            raise InputError(f"Column '{column}' is unclear:", either, "write whole numbers without points")
+    return unclear
+
+
 def read_rows(table: pl.DataFrame, columns: FactorColumns) -> pl.DataFrame:
     """Return levels as texts ("factor 0", ...), clicks and impressions as numbers, and when a row was counted."""
-    for column in (columns.shown, columns.clicked):
-        if column is not None and (unclear := unclear_number(table[column])) is not None:
-            either = f"'{unclear}' may be {unclear.partition('.')[0]} or {unclear.replace('.', ',')}"
-            raise InputError(f"Column '{column}' is unclear:", either, "write whole numbers without points")
+    thousands = with_thousands(table, columns)
     levels = [
         expression.str.strip_chars().fill_null("").alias(name)
         for name, expression in zip(level_names(columns), as_names(table.schema, columns.factors), strict=True)
@@ -88,8 +101,10 @@ def read_rows(table: pl.DataFrame, columns: FactorColumns) -> pl.DataFrame:
         when = (times.cast(pl.String) if days is None else days).fill_null("")
     return table.select(
         *levels,
-        numbers_of(table[columns.clicked]).alias("clicked"),
-        (pl.lit(1.0) if columns.shown is None else numbers_of(table[columns.shown])).alias("shown"),
+        numbers_of(table[columns.clicked], columns.clicked in thousands).alias("clicked"),
+        (pl.lit(1.0) if columns.shown is None else numbers_of(table[columns.shown], columns.shown in thousands)).alias(
+            "shown"
+        ),
         when.alias("slice"),
         pl.int_range(1, pl.len() + 1).alias("row"),
     )
@@ -104,6 +119,10 @@ def countable_rows(
     """
     names, notes = level_names(columns), []
     rows = read_rows(table, columns).with_columns(total=totals)
+    notes += [
+        f"Read '{number}' in column '{column}' as {number.replace('.', ',')}."
+        for column, number in with_thousands(table, columns).items()
+    ]
     blank = pl.all_horizontal(pl.col(name).is_in(BLANK) for name in names)
     sums = rows.filter(blank | pl.col("total").is_not_null()) if columns.shown is not None else rows.clear()
     others = rows.filter(~pl.col("row").is_in(sums["row"].to_list()))

@@ -1,6 +1,7 @@
 """A file of counts or of impressions as a table: CSV (any usual separator), TSV, Parquet, JSON lines, a workbook."""
 
 import codecs
+import contextlib
 import csv
 import io
 import itertools
@@ -9,6 +10,7 @@ import re
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -57,6 +59,40 @@ def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
     return table
 
 
+@contextlib.contextmanager
+def naming_lines(source: object) -> Iterator[None]:
+    """Let errors about a row of a table name the line of the file where it stands, as editors count."""
+    try:
+        yield
+    except InputError as error:
+        row = re.match(r"Row (\d+):", error.expected)
+        place = _place_of(source, int(row[1])) if row and isinstance(source, str | os.PathLike) else ""
+        if not row or not place:
+            raise
+        raise InputError(f"{place}:{error.expected[row.end() :]}", error.got, error.do) from None
+
+
+def _place_of(source: str | os.PathLike[str], row: int) -> str:
+    """Say where a row of a table stands in its file; empty where nobody counts lines."""
+    if os.fspath(source) == _STANDARD_INPUT:
+        return ""
+    file = find_files(os.fspath(source))[0]
+    head = Source(file).head()
+    if head.startswith(PARQUET) or head.lstrip().startswith(b"{"):
+        return ""
+    is_sheet = head.startswith(_WORKBOOK)
+    text = decoded(_sheet_text(file) if is_sheet else Source(file).whole(), file.name)
+    _, separator, below = split_head(text)
+    rows, seen, first = csv.reader(io.StringIO(below), delimiter=separator), -1, 1
+    for fields in rows:
+        seen += any(map(str.strip, fields))
+        if seen == row:
+            above = text.count("\n") - below.count("\n")
+            return f"{'Row' if is_sheet else 'Line'} {above + first} of {file.name}"
+        first = rows.line_num + 1
+    return ""
+
+
 def header_of(path: str | os.PathLike[str]) -> list[str]:
     """Return the names of a table's columns; none of what is no single table with a header of names.
 
@@ -93,6 +129,10 @@ def _read(file: Path, head: bytes) -> pl.DataFrame:
 
 def _first_sheet(file: Path) -> pl.DataFrame:
     """Read a workbook as the text file that a program would export: its header is found in the same way."""
+    return text_frame(_sheet_text(file), file.name)
+
+
+def _sheet_text(file: Path) -> bytes:
     try:
         import fastexcel
     except ImportError:
@@ -101,7 +141,8 @@ def _first_sheet(file: Path) -> pl.DataFrame:
         sheet = fastexcel.read_excel(file).load_sheet(0, header_row=None, dtypes="string")
     except fastexcel.FastExcelError:
         raise InputError("This is no workbook that can be read:", file.name, "save the sheet as CSV") from None
-    return text_frame(sheet.to_polars().write_csv(include_header=False).encode(), file.name)
+    text: str = sheet.to_polars().write_csv(include_header=False)
+    return text.encode()
 
 
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -191,7 +232,7 @@ def text_frame(data: bytes, name: str) -> pl.DataFrame:
     except pl.exceptions.ComputeError as error:
         if "more fields" not in str(error):
             raise
-        raise _too_many(text, separator, len(names), name) from None
+        raise _too_many(text, separator, len(names), name, decoded(data, name).count("\n") - text.count("\n")) from None
     table.columns = names
     filled = pl.sum_horizontal((pl.all().fill_null("").str.strip_chars() != "").cast(pl.Int64))
     whole = filled > 1 if len(names) > 2 else filled > 0  # what stands alone below the last row is a footer
@@ -213,10 +254,12 @@ def _without_copies(table: pl.DataFrame) -> pl.DataFrame:
     return table.select(pl.col(name).alias(called) for called, name in kept.items())
 
 
-def _too_many(text: str, separator: str, fields: int, name: str) -> InputError:
-    """Say which row has more fields than the header."""
-    for index, row in enumerate(csv.reader(io.StringIO(text), delimiter=separator)):
+def _too_many(text: str, separator: str, fields: int, name: str, above: int) -> InputError:
+    """Say which line has more fields than the header; so many stand above it."""
+    rows, first = csv.reader(io.StringIO(text), delimiter=separator), 1
+    for row in rows:
         if len(row) > fields:
             do = "put fields that hold a separator in quotes, and write 12000 rather than 12,000"
-            return InputError(f"Row {index} of {name} has {len(row)} fields, the header {fields}.", "", do)
+            return InputError(f"Line {above + first} of {name} has {len(row)} fields, the header {fields}.", "", do)
+        first = rows.line_num + 1
     return InputError(f"A row of {name} has more than {fields} fields.", "", "check its separators")

@@ -2,27 +2,16 @@
 
 import polars as pl
 
-from rankone.clicks.counts.column_kinds import SHOWN, entries, kind_of, nearest, words_of
+from rankone.clicks.counts.column_kinds import SHOWN, WORDS, kind_of, nearest, words_of
 from rankone.clicks.counts.column_values import days_of, whole_numbers
 from rankone.clicks.counts.factor_columns import clicks_by_contents
 from rankone.errors import InputError
 from rankone.specs import amount
 
-_RATES = {
-    frozenset(name.split())
-    for name in entries("""
-    ctr, click rate, clickthrough rate, click through rate, click thru rate, cvr, conversion rate, open rate, klickrate,
-    konversionsrate, conversionrate, öffnungsrate, taux de clic, taux de clics, taux de conversion, taux d ouverture,
-    tasa de clics, tasa de conversión, tasa de apertura, tasso di clic, tasso di conversione, doorklikratio,
-    klikratio, taxa de cliques""")
-}
+_RATES = {frozenset(name.split()) for name in WORDS["rates"]}
 _BESIDE = {"link", "unique", "all", "average", "avg", "total", "outbound", "website"}
-_VIEWS = entries("""
-    view, views, viewed, impression, impressions, shown, show, display, displayed, exposure, exposed, seen, page view,
-    pageview, send, sent, delivered, angezeigt, gesehen, ansicht, vue, affichage, vista, impresión""")
-_CLICKS = entries("""
-    click, clicks, clicked, tap, tapped, conversion, converted, purchase, purchased, signup, sign up, open, opened,
-    klick, geklickt, kauf, clic, achat, compra""")  # the first one that a log has is counted
+_VIEWS = WORDS["events-view"]
+_CLICKS = WORDS["events-click"]  # the first one that a log has is counted
 _MOST_EVENTS = 100  # kinds of events in a log
 
 

@@ -22,7 +22,8 @@ from rankone.notebook import Shown
 from rankone.specs import amount, one_of
 from rankone.wording.lists import listed
 
-METHODS = ("likelihood", "all-pairs")
+METHODS = ("auto", "likelihood", "all-pairs")
+_THIN = 5.0  # clicks of an item on average, below which its attraction takes its luck in
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
@@ -38,6 +39,7 @@ class ExaminationCurve(Shown):
     links: pl.DataFrame  # position, other, items, ratio, low, high
     method: str
     level: float
+    thin: float | None = None  # clicks of an item on average, where they are so few that this decided the method
     position_names: tuple[str, ...] = ()
 
     @functools.cached_property
@@ -62,12 +64,19 @@ class ExaminationCurve(Shown):
             return ", ".join(position_title(self.position_names, position) for position in positions)
         return ("position " if len(positions) == 1 else "positions ") + spans(positions)
 
+    @property
+    def choice(self) -> str:
+        """Why pairs of positions were compared, where the data decided that; else nothing."""
+        if self.thin is None:
+            return ""
+        return f" Items have {self.thin:.1f} clicks on average, too few to fit each: method all-pairs."
+
     def _sentence(self) -> str:
         if len(self.components) == 1:
-            return f"Items that moved link all {amount(len(self.linked), 'position')}."
+            return f"Items that moved link all {amount(len(self.linked), 'position')}.{self.choice}"
         groups = "; ".join(self.titles(group) for group in self.components)
         both = " (it takes clicks at both)" if self.method == "all-pairs" else ""
-        return f"No item links these groups of positions{both}, so nothing compares them: {groups}."
+        return f"No item links these groups of positions{both}, so nothing compares them: {groups}.{self.choice}"
 
     def _tables(self) -> dict[str, pl.DataFrame]:
         return {"positions": self.table, "links": self.links}
@@ -87,7 +96,7 @@ class ExaminationCurve(Shown):
         }
 
 
-def examination_curve(counts: Counts, *, method: str = "likelihood", level: float = 0.95) -> ExaminationCurve:
+def examination_curve(counts: Counts, *, method: str = "auto", level: float = 0.95) -> ExaminationCurve:
     """Estimate one examination curve from all queries, from items that were shown at several positions.
 
     Every item of a query has an attraction of its own, so an item that was shown at one position only says nothing
@@ -98,8 +107,9 @@ def examination_curve(counts: Counts, *, method: str = "likelihood", level: floa
         method: "likelihood" for the maximum likelihood of the position-based model, relative to the most examined
             position of each component, with profile intervals; "all-pairs" for intervention harvesting
             (`rankone.clicks.examination.intervention_harvesting`), relative to the first position of each component: it
-            shows what each pair of positions says by itself (`links`). With few impressions of most items only
-            "all-pairs" is right: an attraction fitted to each takes its luck in, and bends the likelihood's curve.
+            shows what each pair of positions says alone (`links`). With few clicks of most items only "all-pairs" is
+            right: an attraction fitted to each takes its luck in, and bends the likelihood's curve. So "auto" takes
+            "all-pairs" where items have fewer than 5 clicks on average, and says so.
         level: of the intervals.
 
     >>> counts = Counts(pl.DataFrame({"query": "q", "item": ["a", "a", "b"], "position": [1, 2, 3],
@@ -110,6 +120,9 @@ def examination_curve(counts: Counts, *, method: str = "likelihood", level: floa
     """
     z = z_of(level)
     one_of("method", method, METHODS)
+    each, thin = counts.clicks / max(1, counts.table.select("query", "item").n_unique()), None
+    if method == "auto":
+        method, thin = ("all-pairs", each) if each < _THIN else ("likelihood", None)
     if method == "likelihood":
         model = PBM(examination="shared", min_impressions=0).fit(counts)
         cells, labels, values = model.cells_, model._labels[0], model.curves_[0]
@@ -140,6 +153,7 @@ def examination_curve(counts: Counts, *, method: str = "likelihood", level: floa
         links=pl.DataFrame(links),
         method=method,
         level=level,
+        thin=thin,
         position_names=counts.position_names,
     )
 

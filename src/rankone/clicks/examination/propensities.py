@@ -129,7 +129,7 @@ class Propensities(Shown):
         share = self.effective_clicks / self.clicks if self.clicks else 0.0
         said = [
             f"{amount(self.clicks, 'click')} with weights tell as much as {self.effective_clicks:,.0f} of equal weight "
-            f"({percent(share, 2)})."
+            f"({percent(share, 2)}).{self.curve.choice}"
         ]
         if self.clicks_clipped:
             said.append(
@@ -163,7 +163,12 @@ class Propensities(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         names = ("clip", "clicks", "effective_clicks", "clicks_clipped", "weight_clipped", "without_weight")
-        more = {"level": self.curve.level, "components": self.curve.components, "positions": self.table.to_dicts()}
+        more = {
+            "method": self.curve.method,
+            "level": self.curve.level,
+            "components": self.curve.components,
+            "positions": self.table.to_dicts(),
+        }
         return {name: getattr(self, name) for name in names} | more | {"log": self.report.to_dict()}
 
 
@@ -175,7 +180,7 @@ def propensities(
     clicked: str = "clicked",
     query: str | None = None,
     clip: float = 10.0,
-    method: str = "likelihood",
+    method: str = "auto",
     level: float = 0.95,
     max_bad: float = 0.01,
 ) -> Propensities:
@@ -192,7 +197,8 @@ def propensities(
         clicked: column of the outcome.
         query: column of the query; by default "query" if there is one, else all rows are one query.
         clip: the largest weight.
-        method: "likelihood", or "all-pairs" where most items have few impressions; then relative to the first position.
+        method: "likelihood", "all-pairs" or "auto", which takes "all-pairs" where items have fewer than 5 clicks on
+            average; then it is relative to the first position.
         level: of the intervals.
         max_bad: refuse a frame with a larger share of rows that cannot be used.
 

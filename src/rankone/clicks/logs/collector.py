@@ -49,7 +49,18 @@ class Rules:
 
 
 class Collector:
-    """The account of one reading, and what it yields."""
+    """Where a log format delivers what it reads: counts, lists to hold out, and rows that cannot be read.
+
+    `table` takes counts (query, item, position, impressions, clicks; added up as they come). `holds_out` says which
+    lists to append to `held_out` (list, query, item, position, clicked) instead. `report.rows` counts all rows, `bad`
+    and `oversized` those that cannot be read; `judge` stops when they are too many.
+
+    >>> collector = Collector(Rules(strict=False))
+    >>> collector.report.rows += 2
+    >>> collector.bad(2, "the row is cut", b"red, a")
+    >>> collector.report.rows_read, collector.report.reasons
+    (1, {'the row is cut': 1})
+    """
 
     def __init__(self, rules: Rules, total_bytes: int = 0, progress: Progress | None = None) -> None:
         self.rules = rules

@@ -153,7 +153,7 @@ def _format_of(sources: list[Source], name: str | None) -> type[Format]:
         if not head.strip():
             continue
         seen = [kind for kind in FORMATS.known().values() if kind.recognises(head)]
-        seen.sort(key=lambda kind: -len(kind.__mro__))  # a special kind of table before any table
+        seen.sort(key=lambda kind: (kind is Table, -len(kind.__mro__)))  # any table last, special kinds of it before
         if wanted is None and seen:
             wanted = seen[0]
         if wanted is None or not wanted.recognises(head):

@@ -66,7 +66,16 @@ def _refuse(path: Path) -> NoReturn:
 
 
 class Source:
-    """One file of a log: how much of it was read, and whether it broke off."""
+    """One file of a log, decompressed: its `head`, the whole of it, or its lines in `blocks`.
+
+    `bytes_read` says how far the reading is, `broken` why the file could not be read to its end.
+
+    >>> import pathlib, tempfile
+    >>> log = pathlib.Path(tempfile.mkdtemp(), "log.csv")
+    >>> _ = log.write_text("item,clicked\\na,1\\n")
+    >>> [(block.first_line, block.data) for block in Source(log).blocks()]
+    [(1, b'item,clicked\\na,1\\n')]
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path

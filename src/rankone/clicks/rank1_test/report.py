@@ -33,6 +33,7 @@ class Rank1Check(Shown):
     cells: pl.DataFrame  # row, col, outcomes, clicks, rate, rank_one_rate, deviation; the largest deviation first
     dispersion: Dispersion = BINOMIAL  # how much clicks scatter: statistic and deviations are divided by it
     misfit: Misfit | None = None  # how large deviations are and what they cost; None: nothing to tell it by
+    sides: tuple[str, ...] = UNNAMED  # what the rows and columns of `cells` are
 
     @property
     def _outcome(self) -> str:

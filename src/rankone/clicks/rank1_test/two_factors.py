@@ -84,6 +84,7 @@ def check_two(
         visible=_visible(law, counts, rates, dispersion) if len(law) and whole else None,
         cells=_pair_cells(counts, pair, rates, dispersion),
         dispersion=dispersion,
+        sides=tuple(counts.factors[factor] for factor in pair),
         misfit=measure_misfit(counts.cells, counts.sizes, shown, clicked, rates, misfit_rng, dispersion)
         if testable and whole
         else None,

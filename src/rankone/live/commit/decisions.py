@@ -12,6 +12,8 @@ from rankone.live.journal.events import BY_ASKER, DECISION, KIND, TAG, Events, K
 from rankone.live.journal.packing import unpack_chances, unpack_shown
 from rankone.live.lists import limits_of, names_at
 from rankone.live.messages import AskedBefore, Decision
+from rankone.wording.combinations import combination_text
+from rankone.wording.lists import listed
 
 _ASK = int(Kind.ASK)
 
@@ -100,3 +102,23 @@ def decisions_of(fold: Fold, events: Events) -> list[Decision]:
         for numbers, texts in zip(events.heads, events.texts, strict=True)
         if numbers[KIND] == _ASK
     ]
+
+
+def retired_note(fold: Fold, decision: KnownDecision) -> str | None:
+    """Say which levels of a decision were retired since it was made; None: all of them live."""
+    factors, live = fold.factors, fold.live
+    if not any(len(numbers) < size for numbers, size in zip(live, factors.sizes, strict=True)):
+        return None
+    levels = unpack_shown(decision.shown, len(factors))
+    each = list(factors.items()) * (len(levels) if fold.settings.positions else 1)
+    gone = [
+        (factor, own.names[level])
+        for (factor, own), level in zip(each, levels, strict=True)
+        if level < len(own.live) and not own.live[level]
+    ]
+    if not gone:
+        return None
+    was, it = ("was", "it") if len(gone) == 1 else ("were", "them")
+    named = listed([combination_text({factor: name}) for factor, name in gone])
+    said = f"{named} {was} retired after this was shown: nobody is shown {it} any more"
+    return f"{said}, and this outcome counts all the same"

@@ -266,7 +266,7 @@ def _check_forbidden(fold: Fold, levels: Mapping[str, str], rule: list[int], bef
         raise InputError("levels of two factors or more to forbid together", combination_text(levels) or "none", do)
     if rule in before:
         raise InputError("what is not forbidden yet", combination_text(levels), "no action needed")
-    if not fold.policy.supports_forbidden:
+    if not (fold.policy.supports_forbidden or fold.policy.decides_away):
         got = f"{fold.policy.label}, which does not"
         raise InputError("a policy that can be told what is forbidden", got, "make an experiment with uts")
     for what, kept in (("the control", fold.control), ("what every visitor sees", fold.shown)):

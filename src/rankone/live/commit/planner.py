@@ -24,7 +24,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
-from rankone.live.commit.decisions import KnownDecision, PromisedDecisions, decision_of, items_of, knows, once_more
+from rankone.live.commit.decisions import (
+    KnownDecision,
+    PromisedDecisions,
+    decision_of,
+    items_of,
+    knows,
+    once_more,
+    retired_note,
+)
 from rankone.live.commit.goal_requests import GoalRequests, visitor_key
 from rankone.live.commit.list_requests import list_limits
 from rankone.live.fold.fold import Fold
@@ -46,7 +54,6 @@ from rankone.live.journal.events import (
     Texts,
     as_texts,
 )
-from rankone.live.journal.packing import unpack_shown
 from rankone.live.lists import CLICKED, VOID, clicked_positions, limits_of, together, told_in
 from rankone.live.messages import Answer, Ask, Decision, Outcome, Request, Tell, Track, Void
 from rankone.live.setting_kinds import micros
@@ -54,7 +61,6 @@ from rankone.live.settings import Settings
 from rankone.live.storage import Storage
 from rankone.live.visitor_attributes import VisitorContext, declared_part, settled_by
 from rankone.specs import amount, duration
-from rankone.wording.combinations import combination_text
 from rankone.wording.lists import listed
 
 _ID = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{32})")
@@ -165,6 +171,9 @@ class Planner:
 
     def _ask(self, request: Ask) -> PromisedDecisions | list[Decision]:
         """Draft decisions; return the promise of them, or the decisions that the same key got before."""
+        if self._fold.policy.decides_away:
+            do = "decide by weights(), with rankone.edge.decide, and tell what was shown with ingest()"
+            raise InputError("an experiment that decides when it is asked", f"policy '{self._fold.policy.label}'", do)
         context: VisitorContext | None = request.context
         said, stored_key = None if context is None else context.text, self._stored_key(request)
         note: dict[str, Any] = list_limits(self._fold, request)
@@ -310,27 +319,8 @@ class Planner:
             elif self._fold.settings.outcomes.window:
                 kind = Kind.HOLD
         self._add(kind, decision.number, decision.tag, value or 0, texts)
-        note = self._retired(decision) if kind in (Kind.TELL, Kind.HOLD) else None
+        note = retired_note(self._fold, decision) if kind in (Kind.TELL, Kind.HOLD) else None
         return self._answer(request, value, kind, note=note)
-
-    def _retired(self, decision: KnownDecision) -> str | None:
-        """Say which levels of a decision were retired since it was made; None: all of them live."""
-        factors, live = self._fold.factors, self._fold.live
-        if not any(len(numbers) < size for numbers, size in zip(live, factors.sizes, strict=True)):
-            return None
-        levels = unpack_shown(decision.shown, len(factors))
-        each = list(factors.items()) * (len(levels) if self._ranking else 1)
-        gone = [
-            (factor, own.names[level])
-            for (factor, own), level in zip(each, levels, strict=True)
-            if level < len(own.live) and not own.live[level]
-        ]
-        if not gone:
-            return None
-        was, it = ("was", "it") if len(gone) == 1 else ("were", "them")
-        named = listed([combination_text({factor: name}) for factor, name in gone])
-        said = f"{named} {was} retired after this was shown: nobody is shown {it} any more"
-        return f"{said}, and this outcome counts all the same"
 
     def _stored_key(self, request: Ask) -> str | None:
         """Return the key of a request as the journal has it, apart from those of other tokens; None: it has none."""

@@ -338,7 +338,7 @@ class Transactions:
         It is a convenience: the next one may succeed.
         """
         fold = cached.fold
-        if fold is None or self._read_only or fold.state is None:
+        if fold is None or self._read_only or (fold.state is None and fold.published is None):
             return
         new = fold.seq - cached.snapshot_seq
         if new >= every and _worth_keeping(fold, new, each):

@@ -19,7 +19,7 @@ import numpy as np
 from rankone.compiling.tiers import tiered
 from rankone.evidence.amounts import error_shares, log_likelihoods, present
 from rankone.evidence.change_monitor import reversal_bar, reversed_levels, start_watch
-from rankone.evidence.levels import Evidence, resized, with_late
+from rankone.evidence.levels import Evidence, resized, settle_sums, weigh_sums, with_late
 from rankone.evidence.mixing import mix_evenly, mix_racing
 from rankone.evidence.steering import (
     EXPLORE,
@@ -35,6 +35,7 @@ from rankone.evidence.steering import (
 from rankone.evidence.trials import CLICKS_LEFT, TRIAL, probe_shares
 from rankone.evidence.visitors_left import visitors_left
 from rankone.live.evidence.goal_outcomes import GoalOutcomes
+from rankone.live.evidence.published import CLICKED, SHOWN, Published
 from rankone.live.evidence.ratios import Counted
 from rankone.live.evidence.segments import Segments
 from rankone.live.evidence.standing import Claims, Race, Standing, least_proof, n_statements, standing
@@ -63,6 +64,7 @@ class ExperimentEvidence(WeighedOutcomes):
         goals: GoalOutcomes | None = None,
     ) -> None:
         self.goals = goals
+        self._sums: Published | None = None  # of an experiment that decides at the edge, until they are weighed
         super().__init__(settings, tuple(len(levels.names) for levels in factors), segments)
         self._aim = aim_of(settings.aim, settings.explore)
         self.watches = -1  # watches before the present one
@@ -127,6 +129,21 @@ class ExperimentEvidence(WeighedOutcomes):
         less = margin_ratio_of_each(self._settings.stopping.margin, n_factors)
         self._evidence.margin_ratio[0] = np.searchsorted(self._evidence.ratios, less, side="right") - 1
         self._evidence.enough[:] = 0.0
+
+    def follow_sums(self, published: Published) -> None:
+        """Weigh the sums of published lotteries, all of them, when that is next asked for."""
+        self._sums = published
+
+    def _settle(self) -> None:
+        super()._settle()
+        sums, self._sums = self._sums, None
+        if sums is None or not self.fits:
+            return
+        self._compared = self.weighed
+        for what, evidence in ((CLICKED, self._evidence), (SHOWN, self._traffic)):
+            for factor, size in enumerate(self.sizes):
+                weigh_sums(evidence, factor, *sums.rows(factor, size, what))
+            settle_sums(evidence)
 
     def levels_of_each(self) -> list[Ints]:
         """Return the numbers of the living levels of each factor, as evidence numbers them."""

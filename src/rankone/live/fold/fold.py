@@ -21,10 +21,12 @@ import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained
 from rankone.compiling.tiers import tiered
+from rankone.evidence.steering import EXPLORED
 from rankone.kernels.decision import Layout
 from rankone.kernels.policy import FILLER, adopt, with_room
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.goal_outcomes import GoalOutcomes
+from rankone.live.evidence.published import Published
 from rankone.live.evidence.segments import ASKED, CLICKS, PULLS, UNSAID, Segments
 from rankone.live.evidence.weighed_outcomes import Weighed
 from rankone.live.factors import Factors, widened
@@ -32,6 +34,7 @@ from rankone.live.fold.feature_counts import FeatureCounts, Open, features_of_ea
 from rankone.live.fold.fold_facts import FoldFacts, Held
 from rankone.live.fold.goal_events import follow_goals
 from rankone.live.fold.policy_events import meaning
+from rankone.live.fold.published_events import follow_published
 from rankone.live.fold.unknown_policy import policy_of
 from rankone.live.journal.events import (
     AT,
@@ -50,7 +53,8 @@ from rankone.live.journal.events import (
 )
 from rankone.live.journal.exclusions import Exclusions
 from rankone.live.journal.packing import pack_cross, settle_rounding, unpack_shown
-from rankone.live.settings import RESTART, Settings, as_tuples
+from rankone.live.setting_kinds import as_tuples
+from rankone.live.settings import RESTART, Settings
 from rankone.live.visitor_attributes import Declaration, checked_declaration, features_of
 from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
@@ -80,7 +84,7 @@ class Fold(FoldFacts):
         self.began = marks.heads[0][AT] if len(marks) else 0
         self.tallies = np.zeros(max(Kind) + 1, np.int64)
         self.chain, self.open, self.held, self.due, self.wanted = b"", {}, {}, deque(), {}
-        self.stopped = self.resumed = self.state = self.goals = None
+        self.stopped = self.resumed = self.state = self.goals = self.published = None
         self._one: Stretch | None = None  # room for one event, used again and again
         self._ran: tuple[Any, ...] = ()  # what it was run with last, and the code for just that
         self._run: Callable[..., int] | None = None
@@ -89,10 +93,6 @@ class Fold(FoldFacts):
         self.exclusions = Exclusions(marks)
         starts = [head[SEQ] for head in marks.heads if head[KIND] in ERAS and with_policy]
         self._last_era = max(starts, default=2**62)
-
-    def runs_at(self, seq: int) -> bool:
-        """Return whether the policy is replayed over an event: its last era has begun there."""
-        return self._last_era <= seq
 
     def apply(self, events: Events, restart: bool = False) -> None:
         """Move over events that follow the ones seen so far; choices still to be made are filled in.
@@ -192,6 +192,9 @@ class Fold(FoldFacts):
         self.expired += kind == _EXPIRE
         self.pulls[levels] += 1
         self.clicks[levels] += value
+        if tag == EXPLORED and self.policy.uses_context:
+            self.explored[(0, *levels)] += 1
+            self.explored[(1, *levels)] += value
         if segment is not None:
             self.segments.count(PULLS, segment, levels)
             self.segments.count(CLICKS, segment, levels, value)
@@ -213,7 +216,7 @@ class Fold(FoldFacts):
         """Let the policy choose and learn."""
         what, shown, tags, stopped = [], [], [], self.stopped_on()
         for index, (head, texts) in enumerate(zip(events.heads, events.texts, strict=True)):
-            places = self._places_of(texts.shown)
+            places = self.places_of(texts.shown)
             means, tag = meaning(head, places, self.era_first)
             if stopped is not None and means == ASK:
                 means = NOTHING
@@ -241,13 +244,6 @@ class Fold(FoldFacts):
                 levels = self.numbers_of(stretch.shown[index].tolist())
                 events.show(index, levels, int(stretch.tags[index]))
 
-    def _places_of(self, shown: bytes | None) -> tuple[int, ...]:
-        """Return the levels of what was shown as the policy counts them; -1: retired, or none yet."""
-        if shown is None:
-            return (-1,) * len(self.factors)
-        levels = unpack_shown(shown, len(self.factors))
-        return levels if self._all_live else tuple([place[level] for place, level in zip(self.places, levels)])  # noqa: B905
-
     def _note_chances(self, events: Events, index: int, cross: Floats, shown: int) -> None:
         """Write down the probabilities of a decision; where they are none, that: decisions never wait for them."""
         texts = events.texts[index]
@@ -270,6 +266,8 @@ class Fold(FoldFacts):
             self.evidence.follow(details)
         elif kind is Kind.STOP:
             self.stopped, self.resumed = details, None
+        elif kind in (Kind.PUBLISH, Kind.SUMS):
+            follow_published(self, kind, details)
         elif kind is Kind.ARCHIVE:
             self.archives.append(details)
         elif kind is Kind.GUARD:
@@ -286,13 +284,14 @@ class Fold(FoldFacts):
         self.policy = policy_of(self.settings.policy)
         self.factors = Factors.new(self.settings.levels)
         self.asked, self.pulls, self.clicks, self.late = (np.zeros(self.counted_by, np.int64) for _ in range(4))
-        self.earlier = np.zeros((3, *self.asked.shape), np.int64)
+        self.earlier, self.explored = (np.zeros((parts, *self.asked.shape), np.int64) for parts in (3, 2))
         self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
         self.segments = Segments(self.factors.sizes, self.policy.by_features)
         declared = self.settings.context
         self.segments.declared = checked_declaration(declared) if declared else None
         self.goals = GoalOutcomes(self.settings, self.factors.sizes) if self.settings.goals else None
         self.evidence = self.new_evidence()
+        self.published = Published() if self.policy.decides_away else None
         self._begin_era("created", [])
 
     def new_evidence(self) -> Any:
@@ -310,8 +309,8 @@ class Fold(FoldFacts):
         sizes = self.counted_by
         counts = self.asked, self.pulls, self.clicks, self.late
         self.asked, self.pulls, self.clicks, self.late = (widened(each, sizes) for each in counts)
-        self.prior, self.earlier = (
-            np.stack([widened(part, sizes) for part in each]) for each in (self.prior, self.earlier)
+        self.prior, self.earlier, self.explored = (
+            np.stack([widened(part, sizes) for part in each]) for each in (self.prior, self.earlier, self.explored)
         )
         if details.get("prior") is False:
             self.prior[:] = 0
@@ -346,7 +345,7 @@ class Fold(FoldFacts):
         for before, counts in zip(self.earlier, (self.asked, self.pulls, self.clicks), strict=True):
             before += counts
             counts[:] = 0
-        self.prior[:] = self.late[:] = 0
+        self.prior[:] = self.late[:] = self.explored[:] = 0
         self.learned_before = self.learned
         self.feature_counts.forget()
         self.evidence.segments.forget()  # once what waits to be weighed was: it is of the time before
@@ -357,7 +356,7 @@ class Fold(FoldFacts):
         self.era_first = self.decisions
         self.place_levels()
         self.state = None
-        if self.seq < self._last_era:
+        if self.seq < self._last_era or self.published is not None:
             return
         self._last_era = self.seq
         self.rng = generator(self.settings.seed, "experiment", len(self.eras))
@@ -368,15 +367,6 @@ class Fold(FoldFacts):
         pulls, clicks = self.pulls[known] + self.prior[0][known], self.clicks[known] + self.prior[1][known]
         if pulls.any() or self.decisions:  # decisions of earlier eras may still have outcomes
             self._advance_by(self.known(pulls, clicks))
-
-    def place_levels(self) -> None:
-        """Work out which level of the policy is which level of the experiment."""
-        self.live, self._one, self._run = self.factors.living(), None, None
-        self._all_live = self.factors.sizes == tuple(map(len, self.live))
-        self.places = [[-1] * size for size in self.factors.sizes]
-        for places, live in zip(self.places, self.live, strict=True):
-            for place, level in enumerate(live.tolist()):
-                places[level] = place
 
     def _room(self, size: int, with_crosses: bool) -> Stretch:
         """Return room for so many events; for one event it is always the same, with room for probabilities."""

@@ -1,17 +1,19 @@
 """What a fold holds, and what can be told of it without changing anything."""
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.goal_outcomes import GoalOutcomes
+from rankone.live.evidence.published import Published
 from rankone.live.evidence.segments import Segments
 from rankone.live.factors import Factors, living_rules
 from rankone.live.fold.feature_counts import FeatureCounts, Open
 from rankone.live.journal.exclusions import Exclusions
+from rankone.live.journal.packing import unpack_shown
 from rankone.live.settings import RESTART, Settings
 from rankone.numerics.arrays import Ints
 from rankone.policies import Policy
@@ -31,6 +33,7 @@ class Held(NamedTuple):
 class FoldFacts:
     """The facts of an experiment that its journal adds up to (`rankone.live.fold.fold`)."""
 
+    _last_era: int  # the event with which it began
     seq: int  # events so far
     at: int  # when the last one was
     chain: bytes  # its checksum
@@ -42,6 +45,7 @@ class FoldFacts:
     segments: Segments
     feature_counts: FeatureCounts
     goals: GoalOutcomes | None  # None: one goal, a click
+    published: Published | None  # what deciding at the edge leaves; None: decisions are asked for
     factors: Factors
     live: list[Ints]  # the numbers of the living levels of each factor
     places: list[list[int]]  # the place of each level of each factor among the living ones; -1: retired
@@ -51,6 +55,9 @@ class FoldFacts:
     clicks: Ints
     late: Ints  # clicks of each combination that came too late to count; since the last restart
     earlier: Ints  # all three before it, (3, *sizes)
+    # Of policies that look at visitors: outcomes and clicks of decisions that did not, (2, *sizes). The others are of
+    # visitors whom a level suits, so they do not say how often all would click.
+    explored: Ints
     state: Any  # of the policy
     decisions: int  # asked so far; the next decision's number
     fillers: int
@@ -73,6 +80,14 @@ class FoldFacts:
     wanted: dict[int, dict[str, Any]]  # exclusions that are not carried out yet, by their event
     guards: dict[str, dict[str, Any]]  # what the journal last said of each guardrail, by its goal; see `GUARD`
     archives: list[dict[str, Any]]  # what each moved to a file, see `rankone.live.operate.archive`
+
+    def runs_at(self, seq: int) -> bool:
+        """Return whether the policy is replayed over an event: its last era has begun there."""
+        return self._last_era <= seq
+
+    _one: Stretch | None  # room for one event
+    _run: Callable[..., int] | None  # the code for just that
+    _all_live: bool
 
     @property
     def counted_by(self) -> tuple[int, ...]:
@@ -103,6 +118,7 @@ class FoldFacts:
         counts = (self.pulls, self.clicks, self.asked, self.late, self.earlier, self.prior)
         known = sum(array.nbytes for array in (*(self.state or ()), *counts, *self.evidence.arrays))
         goals = 0 if self.goals is None else self.goals.nbytes
+        goals += 0 if self.published is None else self.published.nbytes
         return _BYTES + known + goals + _OPEN_BYTES * len(self.open)
 
     @property
@@ -173,3 +189,19 @@ class FoldFacts:
     def rules(self) -> Ints:
         """What is forbidden, as the policy counts levels."""
         return living_rules(self.forbidden, self.factors)
+
+    def place_levels(self) -> None:
+        """Work out which level of the policy is which level of the experiment."""
+        self.live, self._one, self._run = self.factors.living(), None, None
+        self._all_live = self.factors.sizes == tuple(map(len, self.live))
+        self.places = [[-1] * size for size in self.factors.sizes]
+        for places, live in zip(self.places, self.live, strict=True):
+            for place, level in enumerate(live.tolist()):
+                places[level] = place
+
+    def places_of(self, shown: bytes | None) -> tuple[int, ...]:
+        """Return the levels of what was shown as the policy counts them; -1: retired, or none yet."""
+        if shown is None:
+            return (-1,) * len(self.factors)
+        levels = unpack_shown(shown, len(self.factors))
+        return levels if self._all_live else tuple([place[level] for place, level in zip(self.places, levels)])  # noqa: B905

@@ -18,6 +18,7 @@ import numpy as np
 
 from rankone.errors import JournalError
 from rankone.live.evidence.goal_outcomes import GoalOutcomes
+from rankone.live.evidence.published import Published
 from rankone.live.evidence.segments import Segments
 from rankone.live.factors import Factors
 from rankone.live.fold.feature_counts import Open
@@ -26,10 +27,11 @@ from rankone.live.fold.fold_facts import Held
 from rankone.live.fold.list_fold import new_fold
 from rankone.live.fold.unknown_policy import policy_of
 from rankone.live.journal.events import Events, damaged
-from rankone.live.settings import Settings, as_tuples
+from rankone.live.setting_kinds import as_tuples
+from rankone.live.settings import Settings
 
 LAYOUT = 1  # of a snapshot; one of another layout is set aside
-_COUNTS = ("asked", "pulls", "clicks", "late", "tallies", "prior", "earlier")
+_COUNTS = ("asked", "pulls", "clicks", "late", "tallies", "prior", "earlier", "explored")
 # Facts of a fold that JSON has as they are.
 _PLAIN: tuple[str, ...] = (
     "seq",
@@ -54,6 +56,7 @@ def contents(fold: Fold) -> dict[str, Any]:
         arrays |= {f"{what}_{name}": array for name, array in getattr(fold.evidence, what)._asdict().items()}
     arrays |= fold.segments.arrays()
     arrays |= {} if fold.goals is None else fold.goals.arrays()
+    arrays |= {} if fold.published is None else fold.published.arrays()
     if fold.state is not None:
         arrays |= {f"state_{name}": getattr(fold.state, name) for name in fold.state._fields}
     facts = {name: getattr(fold, name) for name in _PLAIN} | {
@@ -72,6 +75,7 @@ def contents(fold: Fold) -> dict[str, Any]:
         **fold.factors.note(),
     }
     facts |= {} if fold.goals is None else {"goals": fold.goals.facts()}
+    facts |= {} if fold.published is None else {"published": fold.published.facts()}
     facts |= {} if fold.state is None else {"rng": fold.rng.bit_generator.state}
     return arrays | {"facts": np.frombuffer(json.dumps(facts, default=bytes.hex).encode(), np.uint8)}
 
@@ -115,7 +119,7 @@ def load_base(fold: Fold, seq: int, body: bytes) -> Fold:
         raise damaged(seq, "what is known at another event where the journal begins, behind event")
     _fill(fold, facts, arrays)
     fold.exclusions.remember((number, opened.token) for number, opened in fold.open.items())
-    if fold.runs_at(seq) and not ("rng" in facts and _fill_state(fold, facts, arrays)):
+    if fold.published is None and fold.runs_at(seq) and not ("rng" in facts and _fill_state(fold, facts, arrays)):
         raise Diverged(seq)
     return fold
 
@@ -169,10 +173,16 @@ def _fill(fold: Fold, facts: dict[str, Any], arrays: Any) -> None:
     loaded = [type(part)(*(arrays[f"{what}_{name}"] for name in part._fields)) for what, part in parts.items()]
     fold.evidence.restore(loaded, facts["weighed"])
     fold.evidence.broken, fold.evidence.noted = facts["broken"]
+    if "published" in facts:
+        fold.published = Published()
+        fold.published.restore(facts["published"], arrays["published"])
+        fold.evidence.follow_sums(fold.published)
 
 
 def _fill_state(fold: Fold, facts: dict[str, Any], arrays: Any) -> bool:
     """Take over the policy's state; return False where it has other parts by now."""
+    if fold.published is not None:
+        return True
     fresh = fold.started()
     if {f"state_{name}" for name in fresh._fields} != {name for name in arrays if name.startswith("state_")}:
         return False

@@ -29,6 +29,9 @@ CLOCK     the journal's time is ahead of the machine's clock (by so many microse
           with the machine's clock
 ARCHIVE   all events up to one that `note` names were moved to a file, which it names too
           (`rankone.live.operate.archive`)
+PUBLISH   the weights of `note` hold from here on, of an experiment that decides away from the server
+          (`rankone.live.evidence.published`)
+SUMS      so many were shown and clicked more, of each version and combination (`note`); of visitors nothing is here
 EXCLUDE   somebody wants the outcomes excluded that fit `note`: an ERA that names this event follows as soon as the
           journal was counted without them (`rankone.live.operate.excluding`)
 GUARD     what is known of a guardrail has changed: `note` says of which goal, to what, and of which combination
@@ -79,9 +82,8 @@ COLUMNS = (*NUMBERS, *TEXTS, "chain")
 class Kind(enum.IntEnum):
     """What an event is. The numbers are stored: never change one."""
 
-    CREATE, ERA, STOP, ASK, TELL, HOLD, LEARN, EXPIRE, LATE, VOID, CLOCK, STEER, ARCHIVE, EXCLUDE, GOAL, GUARD = range(
-        1, 17
-    )
+    CREATE, ERA, STOP, ASK, TELL, HOLD, LEARN, EXPIRE, LATE, VOID, CLOCK, STEER = range(1, 13)
+    ARCHIVE, EXCLUDE, GOAL, GUARD, PUBLISH, SUMS = range(13, 19)
 
 
 # Rare events that change what the others mean, or that somebody wants to hear of.
@@ -90,7 +92,8 @@ ERAS = (Kind.CREATE, Kind.ERA)  # with which the policy starts afresh
 OUTCOMES = (Kind.TELL, Kind.HOLD, Kind.LEARN, Kind.EXPIRE, Kind.LATE, Kind.VOID)
 LEARNED = (Kind.TELL, Kind.LEARN, Kind.EXPIRE)  # outcomes that the policy learns
 CLOSING = (*LEARNED, Kind.VOID)  # events that close a decision
-_SPLITS = frozenset(map(int, (*MARKS, Kind.STEER)))  # those behind are not chosen like those before
+# Those behind are not chosen like those before.
+_SPLITS = frozenset(map(int, (*MARKS, Kind.STEER, Kind.PUBLISH, Kind.SUMS)))
 BY_ASKER, BY_AGE, BY_OPERATOR, BY_SILENCE = range(4)  # the values of VOID: who or what closed it
 
 

@@ -95,7 +95,7 @@ def _examine_one(storage: Storage, name: str, number: int, archive: Path | None)
     yield Finding(name, "journal", not renamed, f"made as '{fold.settings.name}': renamed since" if renamed else known)
     yield Finding(name, "replay", True, verdict, checked=replayed)
     for seq, body in storage.snapshots(number):
-        if fold.state is None:
+        if fold.state is None and fold.published is None:
             yield Finding(name, f"snapshot at event {seq}", True, "nothing to compare it with", checked=False)
         else:
             yield _compare(storage, name, number, seq, body, fold)

@@ -74,6 +74,8 @@ def figure_text(report: Report) -> str:
     leader = report.leader
     values = [value for value in (leader.rate, leader.low, leader.high) if value is not None]
     steers = next((goal for goal in report.goals if goal.steers), None)
+    if not values:
+        return "click rate not known yet"
     if steers is None:
         texts, unit = [percent(value) for value in values], "clicked"
     else:
@@ -100,9 +102,9 @@ def _over_next(report: Report) -> str:
     if not rivals:
         return ""  # all others are beaten, with too few clicks for an interval
     rival = max(rivals, key=lambda each: each.ratio or 0.0)
-    ends = (rival.ratio or math.nan, rival.ratio_high or math.inf, rival.ratio_low)
+    ratio, low, high = (1.0 / each for each in (rival.ratio or math.nan, rival.ratio_high or math.inf, rival.ratio_low))
     what = factor.name if len(factor.name.split()) < 3 else "level"
-    return f", {effect_text(*(1.0 / end for end in ends))} over the next {what}"
+    return f", {effect_text(ratio, low, high, wins=True)} over the next {what}"
 
 
 def _stopped(report: Report) -> str:

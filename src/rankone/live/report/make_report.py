@@ -14,6 +14,7 @@ from rankone.live.fold.list_fold import ListFold
 from rankone.live.fold.unknown_policy import UnknownPolicy
 from rankone.live.journal.events import Kind
 from rankone.live.report.comparing import Compared, against_control, against_leader, shortfalls
+from rankone.live.report.make_edge import make_edge_report
 from rankone.live.report.make_goals import held_back, make_goals
 from rankone.live.report.make_ranking import ranking_facts
 from rankone.live.report.make_segments import make_segments
@@ -22,7 +23,7 @@ from rankone.live.report.report import Alarm, FactorReport, LevelReport, Report
 from rankone.live.verdict.verdict import Verdict, verdict_of
 from rankone.numerics.arrays import Floats, Ints
 from rankone.wording.numbers import percent
-from rankone.wording.ratios import effect_text
+from rankone.wording.ratios import FEW_CLICKS, effect_text
 
 _AS_THEY_ARE = ("seq", "decisions", "fillers", "voided_by_age", "shown", "resumed", "control", "faults")
 
@@ -59,8 +60,11 @@ def _facts(fold: Fold) -> dict[str, Any]:
     state, error = verdict_of(fold), fold.evidence.error
     short = tuple(shortfalls(fold))
     ratios, uplift = against_leader(fold, state, not short), against_control(fold, state, not short)
-    goes_on = state.basis == "any" and not short and not fold.stopped
+    goes_on = state.basis == "any" and not (short or fold.stopped or fold.published)
     left = fold.evidence.visitors_left(state.leaders, int(clicks.sum())) if goes_on else None
+    if fold.policy.uses_context:  # it shows levels to visitors whom they suit: other decisions say what all would do
+        pulls, clicks = (fold.of_living(each) for each in fold.explored)
+        pulls, clicks = (each * (clicks.sum() >= FEW_CLICKS) for each in (pulls, clicks))
     bounds = intervals(pulls, clicks, error) if state.basis == "steady" else np.full((2, *pulls.shape), np.nan)
     held = held_back(fold, state)
     names, factors = fold.factors.named(fold.numbers_of(state.leaders)), []
@@ -91,6 +95,7 @@ def _facts(fold: Fold) -> dict[str, Any]:
         "prior_left_out": () if past is None else past.left_out,
         "segments": make_segments(fold, state, not short),
         "goals": make_goals(fold, state, not short),
+        "edge": make_edge_report(fold.published),
         "even_clicks": None if even is None else even * int(fold.pulls.sum()),
     }
 
@@ -171,6 +176,8 @@ def winning_note(fold: Fold) -> str | None:
 
 def exploring(fold: Fold) -> float:
     """Return the share of decisions that explore now."""
+    if fold.published is not None:
+        return 0.0 if fold.stopped else fold.settings.explore
     return 0.0 if fold.stopped else fold.evidence.exploring
 
 

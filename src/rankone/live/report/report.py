@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from rankone.live.report import headline as first_words
 from rankone.live.report import report_wording as wording
+from rankone.live.report.edge_report import EdgeReport
 from rankone.live.report.goal_report import GoalReport, goal_table
 from rankone.live.report.ranking_report import RankingReport, list_table
 from rankone.live.report.segment_report import SegmentsReport, restored, segment_table, segments_text
@@ -130,6 +131,7 @@ class Report(Shown):
     # restart; None: not known
     segments: SegmentsReport | None = None  # what is known of segments; None: nobody said anything of a visitor
     goals: tuple[GoalReport, ...] = ()  # other than a click that steers, the one that steers first
+    edge: EdgeReport | None = None  # of an experiment that decides at the edge; None: it decides when it is asked
     alarms: tuple[Alarm, ...] = ()  # that rang, the oldest first; the last restart began what is reported
     ranking: RankingReport | None = (
         None  # where a ranking stands: its items are the levels of one factor; None: it is none
@@ -209,7 +211,7 @@ class Report(Shown):
         result = dataclasses.asdict(self) | {"details": self.details.splitlines()}
         result |= {name: getattr(self, name) for name in ("headline", "assumes", "warnings", "notes")}
         result["control_effect"] = wording.control_effect(self)
-        for rare in ("goals", "ranking"):
+        for rare in ("goals", "edge", "ranking"):
             if not result[rare]:
                 del result[rare]
         if self.segments is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankone.live.journal.clock import AHEAD
 from rankone.live.report.alarm_wording import alarm_details, alarm_texts
+from rankone.live.report.edge_report import edge_details, edge_notes, edge_warnings
 from rankone.live.report.goal_report import goal_details, goal_notes, goal_warnings
 from rankone.live.report.headline import nothing_known, single_factors
 from rankone.live.report.ranking_report import STANDING, list_details, list_notes, list_warnings
@@ -41,6 +42,7 @@ def warnings(report: Report) -> list[str]:
         *goal_warnings(report),
         *_traffic(report),
         *([] if report.ranking is None else list_warnings(report, report.ranking)),
+        *edge_warnings(report),
         *_segments(report),
         *_undecidable(report),
         *_crowded(report),
@@ -55,7 +57,14 @@ def notes(report: Report) -> list[str]:
     stopped = [f"Stopped: {report.stopped}."] if report.stopped else []
     if report.ranking is not None:
         return [*stopped, *list_notes(report.ranking)]
-    return [*stopped, *uplift_text(report), *goal_notes(report), *_left(report), *alone_text(report)]
+    return [
+        *stopped,
+        *edge_notes(report),
+        *uplift_text(report),
+        *goal_notes(report),
+        *_left(report),
+        *alone_text(report),
+    ]
 
 
 def details(report: Report) -> list[str]:
@@ -73,6 +82,7 @@ def details(report: Report) -> list[str]:
         *prior_text(report),
         *_forbidden(report),
         *_waiting(report),
+        *edge_details(report),
         *_traffic_details(report),
     ]
 

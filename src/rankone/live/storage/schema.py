@@ -41,6 +41,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             NOT NULL, made {integer} NOT NULL, due {integer}, tries {integer} NOT NULL, error TEXT,
             PRIMARY KEY (webhook, occasion))""",
     ),
+    (  # who was shown what at the edge, to count each once: `rankone.live.storage.edge_tables`
+        """CREATE TABLE rankone_exposures (
+            experiment {integer} NOT NULL, visitor {integer} NOT NULL, version {integer} NOT NULL,
+            at {integer} NOT NULL, cell {integer} NOT NULL, PRIMARY KEY (experiment, visitor, version)) {clustered}""",
+        """CREATE TABLE rankone_clicks (experiment {integer} NOT NULL, visitor {integer} NOT NULL,
+            at {integer} NOT NULL, PRIMARY KEY (experiment, visitor, at)) {clustered}""",
+    ),
 )
 
 

@@ -136,9 +136,15 @@ def _cut_one(connection: sqlite3.Connection, name: str, number: int, condition: 
     if 0 < end < archived:
         do = f"take a backup from before that, or restore '{name}' to event {archived} or later"
         raise InputError(f"an event of '{name}' behind its last archive, event {archived}", f"event {end}", do)
+    sums = "SELECT count(*) FROM rankone_journal WHERE experiment = ? AND kind = ? AND seq > ?"
+    if end and connection.execute(sums, (number, int(Kind.SUMS), end)).fetchone()[0]:
+        do = "restore all of it: who was counted is known for the end of the backup only"
+        raise InputError(f"an event of '{name}' behind the last rows that were taken in", f"event {end}", do)
     for table in ("rankone_journal", "rankone_snapshots"):
         connection.execute(f"DELETE FROM {table} WHERE experiment = ? AND seq > ?", (number, end))  # noqa: S608 - constants
     if not end:  # it was made later
+        for table in ("rankone_exposures", "rankone_clicks"):
+            connection.execute(f"DELETE FROM {table} WHERE experiment = ?", (number,))  # noqa: S608 - constants
         connection.execute("DELETE FROM rankone_experiments WHERE id = ?", (number,))
 
 

@@ -125,6 +125,21 @@ class Visitors(Problem):
         _greet(world)
         return world
 
+    def rates(self, visitors: npt.ArrayLike | None = None) -> Floats:
+        """Return the click rate of every combination for each visitor, (visitors, *sizes); by default for every kind.
+
+        >>> Visitors([-3, 0.5, 0, 0.2, 0, 0.1, 0, 1, 0, 0], (2, 2), 1).rates().shape
+        (2, 2, 2)
+        """
+        kinds = (np.arange(2**self.n_context)[:, None] >> np.arange(self.n_context)) & 1
+        worth = np.insert(np.asarray(kinds if visitors is None else visitors), 0, 1, axis=1) @ self.effects
+        logits, first = worth[:, 0].reshape(-1, *[1] * len(self._sizes)), 1
+        for own, size in enumerate(self._sizes):
+            part = worth[:, first : first + size]
+            logits = logits + part.reshape(len(part), *(size if own == axis else 1 for axis in range(len(self._sizes))))
+            first += size
+        return np.asarray(1.0 / (1.0 + np.exp(-logits)))
+
     def known(self) -> dict[str, Any]:
         """Return how many features a visitor has."""
         return {"features": self.n_context}

@@ -137,6 +137,11 @@ class Authenticator:
             raise Problem(403, "bad-signature", expected, "another", "see docs/snippet.md: your server signs")
         return token.id
 
+    async def signers(self, experiment: str) -> list[Token]:
+        """Return the tokens that may vouch for something of an experiment."""
+        now = self._clock()
+        return [each for each in (await self._known(now)).values() if each.valid(now) and each.may("sign", experiment)]
+
     async def _known(self, now: float) -> dict[str, Token]:
         """Return the tokens. Before the first look all wait for it: without it nobody knows that tokens are needed."""
         if self._tokens is not None and 0.0 <= now - self._looked < _REFRESH:

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from pydantic import BaseModel, Field, create_model
 
 from rankone.live.messages import Change, Decision, Outcome
+from rankone.live.operate.taking_in import TakenIn
 from rankone.live.report.report import Alarm, Report
 from rankone.live.report.segment_report import SegmentsReport
 from rankone.live.winners import Candidate
@@ -34,6 +35,7 @@ _MORE: dict[type, dict[str, Any]] = {
     | dict.fromkeys(("warnings", "notes", "details"), list[str]),
     SegmentsReport: {"answer": Literal["depends", "same", "open", "unknown"], "sentence": str},
     Span: {"beyond": float | None},
+    TakenIn: {"headline": str},
     Token: {"valid": bool},
 }
 _SECRET: dict[type, tuple[str, ...]] = {Token: ("digest",)}
@@ -41,7 +43,7 @@ _SECRET: dict[type, tuple[str, ...]] = {Token: ("digest",)}
 _IF_ANY = {
     Decision: ("items", "chances"),
     Outcome: ("note", "goal", "value", "positions", "seen"),
-    Report: ("segments", "goals", "ranking"),
+    Report: ("segments", "goals", "edge", "ranking"),
 }
 
 
@@ -219,6 +221,38 @@ class ViewAnswer:
     click_rate: float | None
     uniform_rate: float | None  # click rate had all combinations been shown equally often; None: few outcomes of one
     simulated: int  # decisions that a simulated audience asked for
+
+
+@answer_of
+class WeightsPart:
+    """Factors that are drawn together: each line of levels with its weight, of `whole`."""
+
+    factors: list[str]
+    levels: list[list[str]]
+    weights: list[int]
+
+
+@answer_of
+class WeightsControl:
+    """The combination that a share of the visitors sees."""
+
+    share: int  # of `whole`
+    levels: dict[str, str]
+
+
+@answer_of
+class WeightsAnswer:
+    """A version of the weights by which a page or a worker decides; /docs has the rule."""
+
+    experiment: str
+    version: int
+    oldest: int  # returning visitors may go on with what a version from this one on showed them
+    salt: str
+    published: int  # seconds since 1970
+    valid_until: int | None  # when to ask again, seconds since 1970; None: an earlier version, which stays as it is
+    whole: int  # what the weights of a part sum to
+    control: WeightsControl | None
+    parts: list[WeightsPart]
 
 
 @answer_of

@@ -190,6 +190,45 @@ class TellBody(Body):
         return len(self.outcomes)
 
 
+MAX_ROWS = 10_000  # exposures, and outcomes, of one request
+
+
+class WeightsQuery(Body):
+    """Which version of the weights; left out: the newest."""
+
+    version: Annotated[int | None, Field(strict=False, ge=1)] = None
+
+
+class Shown(Body):
+    """What a visitor was shown: what `rankone.edge.decide` returned."""
+
+    visitor: Text
+    version: Annotated[int, Field(ge=1, le=2**31)]
+    levels: ByFactor
+    time: Annotated[float, Field(ge=0, le=1e11, description="seconds since 1970")]
+
+
+class Came(Body):
+    """What came of a visitor: a click, unless the value is 0."""
+
+    visitor: Text
+    time: Annotated[float, Field(ge=0, le=1e11, description="seconds since 1970")]
+    goal: Text = "click"
+    value: Value = 1.0
+
+
+class IngestBody(Body):
+    """Exposures and outcomes of an experiment that decides away from the server."""
+
+    exposures: Annotated[list[Shown], Field(max_length=MAX_ROWS)] = []
+    outcomes: Annotated[list[Came], Field(max_length=MAX_ROWS)] = []
+
+    @property
+    def weight(self) -> int:
+        """Sums take less than decisions that are stored each."""
+        return 1 + (len(self.exposures) + len(self.outcomes)) // 50
+
+
 class StopBody(Body):
     """Which combination to play from now on (of factors left out, the leading level), and why."""
 

@@ -1,0 +1,263 @@
+"""Taking in what was shown and clicked at the edge: from rows, frames, files and SQL, in portions, each one commit."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankone.errors import InputError
+from rankone.live.commit.publishing import lottery_of
+from rankone.live.commit.transactions import Transactions
+from rankone.live.evidence.published import UNFIT, Version
+from rankone.live.fold.fold import Fold
+from rankone.live.fold.fold_cache import CachedFold
+from rankone.live.journal.events import Draft, Kind
+from rankone.live.operate import visits
+from rankone.live.report.make_report import winning_note
+from rankone.live.storage.edge_tables import clicks_of, exposures_of, keep
+from rankone.specs import amount
+
+PORTION = 100_000  # rows of one commit
+_AHEAD = 60_000_000  # microseconds
+_KINDS = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")
+_SECONDS = 1e11  # larger numbers are no seconds since 1970
+
+
+@dataclasses.dataclass(frozen=True)
+class TakenIn:
+    """What became of rows that were told: how many were new, and how many are not learned."""
+
+    exposures: int  # rows told
+    outcomes: int
+    shown: int  # visitors counted more than before, each once a version
+    clicked: int
+    unfit: dict[str, int]  # more than before, by why; the report says what each means
+    unreadable: int  # rows without a visitor, a version or a time, or of a time to come
+
+    def with_more(self, other: TakenIn) -> TakenIn:
+        """Return what became of this and of more that was told."""
+        more = {name: value + getattr(other, name) for name, value in vars(self).items() if name != "unfit"}
+        unfit = {why: self.unfit.get(why, 0) + other.unfit.get(why, 0) for why in UNFIT}
+        return TakenIn(**more, unfit={why: count for why, count in unfit.items() if count})
+
+    @property
+    def headline(self) -> str:
+        """What became of it in a sentence."""
+        told = f"{amount(self.exposures, 'exposure')} and {amount(self.outcomes, 'outcome')} told"
+        left = sum(count for count in self.unfit.values() if count > 0) + self.unreadable
+        return f"{told}: {self.shown:,} more shown, {self.clicked:,} more clicked, {left:,} ignored."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"headline": self.headline, **dataclasses.asdict(self)}
+
+
+class Intake:
+    """Takes rows in for one experiment."""
+
+    def __init__(self, transactions: Transactions, of: CachedFold, by: str | None) -> None:
+        self._transactions, self._of, self._by = transactions, of, by
+        transactions.look(of, lottery_of)
+        self._sums: Counter[str] = Counter()
+        self._unfit: Counter[str] = Counter()
+
+    def take(self, table: pl.DataFrame) -> None:
+        """Take in a portion of exposures or outcomes, told apart by whether there is a column `version`."""
+        factors, versions, now = self._transactions.look(self._of, lambda fold: _known(fold, self._of.time.now()))
+        missing = [name for name in ("visitor", "time") if name not in table.columns]
+        if missing:
+            do = "exposures need visitor, version, time and the factors; outcomes visitor, time, goal and value"
+            raise InputError(f"a column '{missing[0]}'", ", ".join(table.columns) or "none", do)
+        shown = "version" in table.columns
+        self._sums["exposures" if shown else "outcomes"] += len(table)
+        table = table.with_columns(pl.col("visitor").cast(pl.String), at=_micros(table["time"]))
+        if shown:
+            table = _with_levels(table, list(factors)).with_columns(pl.col("version").cast(pl.Int64, strict=False))
+        else:
+            table = table.filter(_counts(table))
+        needed = ["visitor", "at", *(["version"] if shown else [])]
+        sound = table.drop_nulls(needed).filter(pl.col("at") <= now + _AHEAD)
+        self._sums["unreadable"] += len(table) - len(sound)
+        names = sound["visitor"].to_list()
+        numbers = visits.visitor_numbers(names, versions[0].salt if versions else "")
+        rows = sound.select("at", *needed[2:]).with_columns(visitor=pl.Series(numbers, dtype=pl.Int64))
+        if shown:
+            levels = [sound[factor].cast(pl.String).replace_strict(known, default=-1, return_dtype=pl.Int64)
+                      for factor, known in factors.items()]  # fmt: skip
+            cells = visits.cells_of(versions, sound, names, np.stack([each.to_numpy() for each in levels], axis=1))
+            rows = rows.with_columns(cell=pl.Series(cells, dtype=pl.Int64))
+        self._store(rows.select(list(visits.EXPOSURES if shown else visits.CLICKS)), shown)
+
+    def _store(self, told: pl.DataFrame, shown: bool) -> None:
+        """Count rows in one commit; then stop the experiment if it has a winner and should stop."""
+        visitors = told["visitor"].unique().sort().to_list()
+
+        def plan(fold: Fold, draft: Draft) -> dict[str, Any]:
+            assert fold.published is not None
+            storage, number = self._transactions.storage, self._of.number
+            spans, window = visits.spans_of(fold.published.versions), fold.settings.outcomes.window_micros
+            exposures = _frame(exposures_of(storage, number, visitors), visits.EXPOSURES)
+            clicks = _frame(clicks_of(storage, number, visitors), visits.CLICKS)
+            before = visits.totals(exposures, clicks, spans, window)
+            after = visits.merged(exposures, told) if shown else exposures
+            clicked = clicks if shown else pl.concat([clicks, told]).unique()
+            changed = visits.difference(before, visits.totals(after, clicked, spans, window))
+            new = after.join(exposures, on=list(visits.EXPOSURES), how="anti").sort("visitor", "version")
+            keep(
+                storage,
+                number,
+                new.select(list(visits.EXPOSURES)).rows(),
+                [] if shown else clicked.join(clicks, on=list(visits.CLICKS), how="anti").sort("visitor", "at").rows(),
+            )
+            if changed:
+                draft.mark(Kind.SUMS, json.dumps(changed, separators=(",", ":")))
+            return changed
+
+        changed = self._transactions.change(self._of, plan, self._by)
+        for _, _, more, clicks_more in changed.get("sums", ()):
+            self._sums["shown"] += sum(more)
+            self._sums["clicked"] += sum(clicks_more)
+        self._unfit.update(changed.get("unfit", {}))
+        self._transactions.change(self._of, _stop_if_won)
+
+    def result(self) -> TakenIn:
+        """Return what became of all that was told."""
+        counts = {field.name: self._sums[field.name] for field in dataclasses.fields(TakenIn) if field.name != "unfit"}
+        return TakenIn(**counts, unfit={why: count for why, count in self._unfit.items() if count})
+
+
+def _known(fold: Fold, now: int) -> tuple[dict[str, dict[str, int]], list[Version], int]:
+    """Return the numbers of the levels of each factor, the versions, and what time it is."""
+    names = {
+        factor: {name: number for number, name in enumerate(levels.names)} for factor, levels in fold.factors.items()
+    }
+    assert fold.published is not None
+    return names, list(fold.published.versions), now
+
+
+def _stop_if_won(fold: Fold, draft: Draft) -> None:
+    if fold.settings.stopping.auto and fold.stopped is None and (note := winning_note(fold)) is not None:
+        draft.mark(Kind.STOP, note)
+
+
+def _frame(rows: Sequence[Any], schema: Mapping[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=schema, orient="row") if rows else pl.DataFrame(schema=schema)
+
+
+def _micros(times: pl.Series) -> pl.Series:
+    """Return times as microseconds since 1970: of seconds, of moments, or of either as text; null where it is none."""
+    if times.dtype == pl.String:
+        seconds = times.cast(pl.Float64, strict=False)
+        if seconds.null_count() > times.null_count():
+            times = times.str.to_datetime(time_zone="UTC", strict=False)
+        else:
+            times = seconds
+    if times.dtype.is_temporal():
+        return times.dt.cast_time_unit("us").dt.epoch("us")
+    seconds = times.cast(pl.Float64, strict=False)
+    usable = seconds.is_finite() & (seconds.abs() < _SECONDS)
+    return (pl.select(pl.when(usable).then(seconds).otherwise(None)).to_series() * 1e6).round(0).cast(pl.Int64)
+
+
+def _counts(table: pl.DataFrame) -> pl.Expr:
+    """Return which outcomes are clicks: of the goal `click`, with a value other than 0 where there is a value."""
+    result = pl.lit(True)
+    if "goal" in table.columns:
+        result &= pl.col("goal").fill_null("click") == "click"
+    if "value" in table.columns:
+        result &= pl.col("value").cast(pl.Float64, strict=False).fill_null(1.0) != 0.0
+    return result
+
+
+def _with_levels(table: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
+    """Return exposures with a column for each factor; a column `levels` may hold them, also as JSON."""
+    if "levels" in table.columns:
+        column = table["levels"]
+        if column.dtype == pl.String:
+            column = column.str.json_decode(pl.Struct(dict.fromkeys(factors, pl.String)))
+        table = table.drop("levels", *(name for name in factors if name in table.columns)).hstack(
+            column.struct.unnest()
+        )
+    for factor in factors:
+        if factor not in table.columns:
+            if factor != factors[0]:  # it may be newer than the file: until then all had its first level
+                table = table.with_columns(pl.lit(None, pl.String).alias(factor))
+                continue
+            do = "exposures have a column for each factor, or one called levels"
+            raise InputError(f"a column '{factor}'", ", ".join(table.columns), do)
+    return table
+
+
+def portions(source: Any, query: str | None = None, since: float | None = None) -> Iterator[pl.DataFrame]:
+    """Yield a file, a frame, rows, or what SQL returns, in portions that fit in memory.
+
+    Args:
+        source: a Parquet, CSV or JSON lines file; a frame; a list of dictionaries; with `query`, a database.
+        query: SQL that returns the rows.
+        since: leave out rows before this time (seconds since 1970).
+    """
+    for table in _read(source, query):
+        if since is not None and "time" in table.columns:
+            table = table.filter(_micros(table["time"]) >= round(since * 1e6))
+        for first in range(0, len(table), PORTION):
+            yield table[first : first + PORTION]
+
+
+def _read(source: Any, query: str | None) -> Iterable[pl.DataFrame]:
+    if query is not None:
+        return _rows_of_query(str(source), query)
+    if isinstance(source, pl.DataFrame):
+        return [source]
+    if isinstance(source, str | os.PathLike):
+        return _rows_of_file(Path(source))
+    if isinstance(source, Sequence):
+        return [pl.from_dicts(list(source), infer_schema_length=None)] if source else []
+    return [pl.DataFrame(source)]
+
+
+def _rows_of_file(path: Path) -> Iterable[pl.DataFrame]:
+    if not path.is_file():
+        raise InputError("No such file:", str(path), "check the path")
+    if path.suffix not in _KINDS:
+        raise InputError(f"a file that ends in {', '.join(_KINDS)}", path.name, "save it as one of these")
+    separator = "\t" if path.suffix == ".tsv" else ","
+    scan = functools.partial(pl.scan_csv, infer_schema=False, separator=separator)
+    scan = {".parquet": pl.scan_parquet, ".jsonl": pl.scan_ndjson, ".ndjson": pl.scan_ndjson}.get(path.suffix, scan)  # type: ignore[assignment]
+    try:
+        yield from scan(path).collect_batches(chunk_size=PORTION, maintain_order=True)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"Cannot read {path.name}:", str(error).partition("\n")[0], "check the file") from None
+
+
+def _rows_of_query(database: str, query: str) -> Iterator[pl.DataFrame]:
+    """Yield what SQL returns: of a SQLite file, or of an address of PostgreSQL."""
+    if "://" in database:
+        import psycopg
+
+        connection: Any = psycopg.connect(database)
+        cursor = connection.cursor(name="rankone_ingest")
+    else:
+        import sqlite3
+
+        if not Path(database).is_file():
+            raise InputError("No such file:", database, "name a SQLite file, or a postgresql:// address")
+        connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+        cursor = connection.cursor()
+    try:
+        cursor.execute(query)
+        while rows := cursor.fetchmany(PORTION):
+            names = [column[0] for column in cursor.description]
+            yield pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
+    except Exception as error:
+        raise InputError("a query that the database answers", str(error), "check the SQL") from error
+    finally:
+        connection.close()

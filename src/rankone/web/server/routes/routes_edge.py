@@ -1,0 +1,58 @@
+"""For sites that decide for themselves: the weights to decide by, and what was shown and clicked, many rows at once."""
+
+import time
+from typing import Any
+
+from starlette.responses import Response
+
+from rankone.client.signing import signature_by
+from rankone.live import Experiment
+from rankone.live.operate.taking_in import TakenIn
+from rankone.web.encoding import encode
+from rankone.web.server.http.responses import Answer
+from rankone.web.server.routes.operations import ONE, Call, answer, operation
+from rankone.web.server.schemas.answers import WeightsAnswer, answer_of
+from rankone.web.server.schemas.bodies import IngestBody, WeightsQuery
+
+_FOR_EVER = 31_536_000  # seconds: a version stays what it is
+
+
+@operation("GET", f"{ONE}/weights", "ask", query=WeightsQuery, answers={200: WeightsAnswer})
+async def weights(call: Call) -> Response:
+    """Return the weights by which a page or a worker decides, to be kept until `valid_until`.
+
+    The header `Rankone-Signature` has signatures of the whole answer by the tokens with the scope `sign`, each as
+    `rankone.sign_visitor(TOKEN, ANSWER)` makes it.
+    """
+    served = await call.service.experiment(call.name)
+    document: dict[str, Any] = await served.call(served.experiment.weights, call.query.version)
+    body = encode(document)
+    until = document["valid_until"]
+    seconds = _FOR_EVER if until is None else max(1, int(until - time.time()))
+    tag = f'"{document["version"]}-{until or 0}"'
+    headers = {"ETag": tag, "Cache-Control": f"public, max-age={seconds}"}
+    headers["Rankone-Signature"] = ", ".join([each async for each in _signatures(call, body.decode())])
+    if tag in call.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    result = Answer(body)
+    result.raw_headers = [(name, value) for name, value in result.raw_headers if name != b"cache-control"]
+    result.raw_headers += [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    return result
+
+
+async def _signatures(call: Call, text: str) -> Any:
+    for token in await call.service.auth.signers(call.name):
+        yield signature_by(token.id, token.digest, text)
+
+
+@operation("POST", f"{ONE}/ingest", "tell", body=IngestBody, answers={200: answer_of(TakenIn)}, large=True, slow=True)
+async def ingest(call: Call) -> Response:
+    """Take in what was shown and clicked, thousands of rows at once; telling the same again changes nothing."""
+    served = await call.service.experiment(call.name)
+    rows, experiment = call.body.model_dump(), served.experiment.on_behalf_of(call.token)
+    taken = await served.call(_take_in, experiment, rows["exposures"], rows["outcomes"])
+    return answer(taken.to_dict())
+
+
+def _take_in(experiment: Experiment, exposures: Any, outcomes: Any) -> TakenIn:
+    return experiment.ingest(exposures).with_more(experiment.ingest(outcomes))
