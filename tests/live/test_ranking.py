@@ -222,7 +222,7 @@ def test_items_come_and_go_and_the_report_says_what_began_anew(sqlite_db):
         report = ranking.report()
         assert report.ranking.lists == 90
         assert report.ranking.since == "item 'h' retired"
-        assert "began anew (item 'h' retired)" in report.details
+        assert "began again (item 'h' retired)" in report.details
         assert set(report.ranking.standing) == {*ITEMS[:-1], "new"}
         for item in "defg":
             ranking.retire_item(item)

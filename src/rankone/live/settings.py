@@ -137,7 +137,7 @@ class Outcomes:
         kind.choice(NO_CLICK, VOID),
         "If nothing is reported of a list",
         "Of a ranking with a window: what it means that nothing was reported until it ends, no click, or that the page "
-        "was left before it was shown (void).",
+        "was left before anything was shown.",
         NO_CLICK,
     )
     max_open: int = declare(

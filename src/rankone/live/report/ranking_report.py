@@ -30,7 +30,7 @@ class RankingReport:
     set_proven: bool  # the present list holds the best items
     order_proven: bool  # and in this order
     lists: int  # lists that the comparisons rest on
-    since: str | None  # why they began anew; None: they are of all lists
+    since: str | None  # why they began again; None: they are of all lists
     pinned: int  # items shown at positions that were pinned: they are not compared
     late: int  # clicks that came too late to count
 
@@ -111,7 +111,7 @@ def list_details(report: Report, ranking: RankingReport) -> list[str]:
         "Each click is compared with what else might have stood there, with the probabilities with which the list was "
         "drawn. Click rates of items are not compared: they depend on position and hour.",
     ]
-    since = "" if ranking.since is None else f" since the comparisons began anew ({ranking.since})"
+    since = "" if ranking.since is None else f" since the comparisons began again ({ranking.since})"
     said.append(f"They rest on {amount(ranking.lists, 'list')} with an outcome{since}.")
     if ranking.pinned:
         said.append(f"{amount(ranking.pinned, 'pinned position')} shown: they are not compared.")

@@ -55,7 +55,7 @@ export function showRanking(holder, view) {
 export function rankingNotes(view) {
   const { heat, report } = view;
   const [items, positions] = heat.levels;
-  $("maps-note").textContent = `${plural(items.length, "item")} at ${plural(positions.length, "position")}, those of the present list first. `
+  $("maps-note").textContent = `${plural(items.length, "item")} at ${plural(positions.length, "position")}, the present list first. `
     + "Framed: where the present list has them. Rates of different positions are not comparable. –: no data.";
   $("race-note").textContent = "The list that is mostly shown now. Surely in or out: proven for all items together.";
   return counted(report);
