@@ -149,6 +149,7 @@ WITHOUT = {
     "mcp": ("mcp", COMMAND.format("mcp")),
     "postgres": ("psycopg", "import rankone; rankone.Experiment('a', ['x'], ['y'], db='postgresql://127.0.0.1/none')"),
     "serve": ("starlette", COMMAND.format("serve")),
+    "warehouse": ("ibis", COMMAND.format("analyse --sql visits --connect postgresql://127.0.0.1/none")),
 }
 
 

@@ -58,7 +58,7 @@ class Decisions(gymnasium.Env[Floats, Ints]):
         regret = float(loss(self._world, shown))
         respond(self._world, shown, clicks, self._rng)
         self._step += 1
-        reward = float(self.problem.earned(clicks[None])[0])
+        reward = float(self.problem.earned(clicks[None], shown[None])[0])
         info = {"clicks": clicks, "regret": regret, "shown": shown}
         return self._next_visitor(), reward, False, self._step >= self.horizon, info
 

@@ -57,7 +57,7 @@ def test_a_live_experiment(tmp_path):
     with rankone.Experiment("page", rows=2, cols=2, db=tmp_path / "page.db") as page:
         page.tell_many([(one.id, True) for one in page.ask(40)])
     text = run(tmp_path / "page.db", "page", "--simulations", 20, "--details")
-    assert "drawn again, as many as there were" in text
+    assert "simulated tables with as many outcomes of each pair" in text
 
 
 def test_a_live_experiment_of_three_factors(tmp_path):

@@ -330,7 +330,7 @@ def test_files_and_sql(site, tmp_path, kind):
     table = pl.DataFrame(outcomes)
     told = site.experiment.ingest(_written(table, tmp_path, kind, "outcomes"), **_query(kind, "outcomes"))
     assert told.clicked == len(outcomes)
-    assert told.headline.endswith("0 ignored.")
+    assert told.headline.endswith("ignored: none.")
     late = site.experiment.ingest(outcomes, since=site.clock.now / 1e6)
     assert late.outcomes == 0
 
@@ -358,6 +358,8 @@ def test_times_of_every_kind(site):
     moments = told.with_columns(time=pl.from_epoch((pl.col("time") * 1e6).cast(pl.Int64), time_unit="us"))
     for table in (told, moments, moments.with_columns(pl.col("time").dt.to_string("iso"))):
         assert site.experiment.ingest(table).unreadable == 0
+    mixed = told.with_columns(time=pl.Series([str(told["time"][0]), "2023-11-14 22:13:20", "2023-11-14T22:13:20"]))
+    assert site.experiment.ingest(mixed).unreadable == 0
     assert site.experiment.report().decisions == 3
     ahead = site.experiment.ingest(told.with_columns(pl.col("time") + 1e6, visitor=pl.lit("new")))
     assert ahead.unreadable == 3
@@ -385,3 +387,14 @@ def test_published_vectors_in_python_and_in_node(tmp_path):
 
 def _page():
     return Path(rankone.__file__).parent / "web" / "page"
+
+
+def test_counts_once_in_every_kind_of_database(db):
+    site = Site(db)
+    exposures, outcomes = site.traffic(300)
+    site.tell(exposures[:200], outcomes, exposures)
+    told = site.tell([*exposures, *outcomes])
+    assert (told.exposures, told.shown, told.clicked) == (300, 0, 0)
+    report = site.experiment.report()
+    assert (report.decisions, report.outcomes["clicked"]) == (300, len(outcomes))
+    site.experiment.close()

@@ -351,7 +351,8 @@ def test_a_guardrail_that_changes_is_an_event_of_the_journal(tmp_path: Path) -> 
             assert [change.kind for change in before] == ["created", f"guardrail {status}"]
             assert before[1].what == f"guardrail 'other' {status}; leading: price 'high'"
             report = experiment.report()
-            assert (report.goals[0].guardrail, report.goals[0].since) == (status, before[1].at)
+            told = report.goals[0]
+            assert (told.guardrail, told.since, told.event) == (status, before[1].at, before[1].seq)
             kept = snapshot.contents(fold_of(experiment))
         with at(watch)("shop", factors={"price": ["low", "high"]}, db=db, seed=1, **settings) as again:
             assert again.changes() == before

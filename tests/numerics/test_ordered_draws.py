@@ -23,7 +23,9 @@ def chances(clicks, misses, above, rest, run=None, rates=(1.0,)):
     return of_above, of_rest
 
 
-@pytest.mark.parametrize(("items", "positions", "looks"), [(4, 2, 20), (20, 5, 200), (20, 5, 5_000), (60, 5, 2)])
+@pytest.mark.parametrize(
+    ("items", "positions", "looks"), [(4, 2, 20), (20, 5, 200), (20, 5, 5_000), (60, 5, 2), (30, 25, 3)]
+)
 def test_it_is_the_integral_of_its_definition(items, positions, looks):
     rng = generator(items, "ordered")
     pulls = rng.integers(looks // 2, looks + 1, items)
@@ -33,7 +35,8 @@ def test_it_is_the_integral_of_its_definition(items, positions, looks):
     of_rest = chances(clicks, pulls - clicks, above, rest)[1]
     wanted = next_by_draws(clicks, pulls - clicks, above, rest)
     assert of_rest.sum() == pytest.approx(1.0, abs=1e-12)
-    assert of_rest == pytest.approx(wanted, rel=3e-4, abs=1e-6)
+    few = looks * 10 < items * positions  # many draws from hardly anything: their order turns on the ends of [0, 1]
+    assert of_rest == pytest.approx(wanted, rel=3e-3 if few else 3e-4, abs=1e-6)
     plain = chances(clicks, pulls - clicks, above, rest, run=_entry)[1]
     assert (plain == of_rest).all()
 

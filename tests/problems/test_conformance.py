@@ -52,7 +52,7 @@ class TestOtherKinds(ProblemSuite):
             "visitors": (kinds.Visitors([rates, rates[::-1], rates]), "uniform"),
         }[request.param]
 
-    def rewards(self, clicks):
+    def rewards(self, clicks, shown):
         return clicks.max(axis=1)  # of a list: whether it was clicked at all
 
 

@@ -89,6 +89,10 @@ DEPTHS: Options = {
     "details": (bool, typer.Option(False, "--details", help="Print assumptions and method too.")),
     "as_json": (bool, JSON),
 }
+SQL = typer.Option(None, "--sql", help="Instead of a file: a query, which the database of --connect carries out.")
+CONNECT = typer.Option(
+    None, "--connect", help="With --sql: duckdb:///file.duckdb, postgresql://user@host/database, or what Ibis knows."
+)
 SEED = typer.Option(0, help="Seed of the random numbers.")
 CONFIDENCE = typer.Option(0.95, help="Confidence of the intervals.")
 WORKERS = typer.Option(None, help="Number of processes; default: one per core, once a study takes more than a second.")

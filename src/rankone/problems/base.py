@@ -88,8 +88,11 @@ class Problem:
         """
         return {}
 
-    def earned(self, clicks: Ints) -> Floats:
-        """Return what outcomes are worth on average, ``(visitors, outcomes)`` to ``(visitors,)``: their clicks."""
+    def earned(self, clicks: Ints, shown: Ints) -> Floats:
+        """Return what outcomes are worth on average, ``(visitors, outcomes)`` to ``(visitors,)``: their clicks.
+
+        `shown` is what each of these visitors saw, for worlds in which a click on one thing is worth more than another.
+        """
         return clicks.sum(axis=1).astype(np.float64)
 
     def loss_at_random(self) -> float | None:

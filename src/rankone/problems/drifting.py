@@ -249,5 +249,7 @@ def _steady(problem: Any) -> Problem:
     result = problem_from_dict(problem) if isinstance(problem, Mapping) else problem
     if not isinstance(result, Problem) or isinstance(result, Drifting) or not hasattr(result, "means"):
         do = "pass rankone.RankOne, rankone.Product or rankone.Means, or rankone.as_problem('needle:8x8')"
+        if getattr(result, "decision_kind", "") == "list":
+            do = "for lists take rankone.lists.DriftingLists"
         raise InputError("a problem on pairs or combinations that does not change", repr(result), do)
     return result

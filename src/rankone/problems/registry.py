@@ -137,8 +137,10 @@ def as_problem(spec: Any) -> Problem:
     steady, bar, schedule = str(spec).partition("|")
     if bar:
         from rankone.problems.drifting import Drifting
+        from rankone.problems.lists import DriftingLists
 
-        return Drifting(as_problem(steady), schedule)
+        problem = as_problem(steady)
+        return (DriftingLists if problem.decision_kind == "list" else Drifting)(problem, schedule)
     name, _, rest = str(spec).partition(":")
     if name == "table" and rest:
         from rankone.problems.arrivals.table import table_world

@@ -47,9 +47,9 @@ class ProblemSuite(Suite):
         chosen = rng.permutation(math.prod(sizes))[:_LOOKED_AT]
         return [tuple(int(part) for part in np.unravel_index(number, sizes)) for number in sorted(chosen)]
 
-    def rewards(self, clicks: Ints) -> Any:
+    def rewards(self, clicks: Ints, shown: Ints) -> Any:
         """Return what each of these outcomes is worth, ``(visitors, outcomes)`` to ``(visitors,)``."""
-        return self.problem.earned(clicks)
+        return self.problem.earned(clicks, shown)
 
     def test_the_world_is_plain_arrays(self) -> None:
         """Compiled code works on it, and no run may change the world of another."""
@@ -87,7 +87,7 @@ class ProblemSuite(Suite):
             clicks = self._visit(world, [shown] * _TRIES, rng, moves=False)
             of_clicks = "unit" in self.problem.known() or np.isin(clicks, (0, 1)).all()
             expect(of_clicks, "outcomes of 0 or 1", np.unique(clicks), "fill in what was clicked")
-            rewards = self.rewards(clicks)
+            rewards = self.rewards(clicks, np.array([shown] * _TRIES))
             means[shown], errors[shown] = rewards.mean(), (rewards.std() + 1.0 / _TRIES) / math.sqrt(_TRIES)
         for shown in means:
             gap, said = means[best] - means[shown], losses[shown] - losses[best]

@@ -1,5 +1,6 @@
 """``rankone analyse``: counts in, answer out."""
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import typer
 
 from rankone.cli._commands import command
 from rankone.cli._experiments import ARCHIVE, REST
-from rankone.cli._options import CONFIDENCE, DEPTHS, SEED, TABLE, with_options
+from rankone.cli._options import CONFIDENCE, CONNECT, DEPTHS, SEED, SQL, TABLE, with_options
 from rankone.cli._tables import show_answer
 from rankone.errors import InputError
 
@@ -16,10 +17,12 @@ from rankone.errors import InputError
 @with_options(TABLE | DEPTHS)
 def analyse(
     source: list[str] = typer.Argument(
-        ...,
+        None,
         help="A table (.csv .tsv .xlsx .parquet .jsonl, or - for standard input) with a column for each factor and "
         "counts of shown and clicked, or a row per impression; or: DATABASE EXPERIMENT.",
     ),
+    sql: str | None = SQL,
+    connect: str | None = CONNECT,
     revenue: str | None = typer.Option(
         None, help="Column of amounts: say which level brings most per visitor instead."
     ),
@@ -40,9 +43,13 @@ def analyse(
     import rankone
     from rankone.charts.chart import drawable
     from rankone.cli._progress import progress_bar
+    from rankone.clicks.counts.sql_tables import query_table
 
-    if len(source) > 2:
-        raise InputError("one file, or a database and an experiment", " ".join(source), "name one of them")
+    source = source or []
+    if (sql is None) != (connect is None) or bool(source) == (sql is not None) or len(source) > 2:
+        got = " ".join(filter(None, [*source, sql and "--sql", connect and "--connect"]))
+        do = "name a file; a database and an experiment; or --sql and --connect"
+        raise InputError("one table", got, do)
     for picture in (chart, heatmap):
         if picture is not None:
             drawable(picture)
@@ -59,16 +66,18 @@ def analyse(
         }
         if given := [name for name, value in not_used.items() if value is not None]:
             raise InputError("--revenue alone", ", ".join(given), "leave these out")
-        if len(source) > 1:
-            raise InputError("a file", "an experiment", "run `rankone report`, or export it")
+        if len(source) != 1:
+            got = "a query" if sql is not None else "an experiment"
+            raise InputError("a file", got, "run `rankone report`, or export it")
         told: dict[str, Any] = {"factors": table["factor"] or (), "shown": table["shown"], "cap": cap}
         show_answer(rankone.analyse_revenue(source[0], revenue, uneven=uneven, confidence=confidence, **told), **depths)
         return
     table |= {"factors": table.pop("factor") or (), "uneven": uneven, "control": control}
     table |= {"experiment": source[1] if len(source) == 2 else None, "archive": archive, "rest": rest}
     how: dict[str, Any] = {"confidence": confidence, "simulations": simulations, "seed": seed}
-    with progress_bar("simulations") as progress:
-        answer = rankone.analyse(source[0], progress=progress, **table, **how)
+    rows: Any = contextlib.nullcontext(source[0]) if sql is None else query_table(str(connect), sql)
+    with rows as data, progress_bar("simulations") as progress:
+        answer = rankone.analyse(data, progress=progress, **table, **how)
     written = [answer.chart().save(chart)] if chart is not None else []
     written += [answer.heatmap().save(heatmap)] if heatmap is not None else []
     written += [answer.save(out)] if out is not None else []

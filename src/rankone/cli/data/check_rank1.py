@@ -116,4 +116,7 @@ def _show(checked: Rank1Report) -> None:
             cells = cells.rename(dict(zip(("row", "col"), sides, strict=True)))
         rates = pl.col("rate", "rank_one_rate").map_elements(percent, pl.String)
         shown = {"rate": "clicked", "rank_one_rate": "without interaction", "deviation": "standard errors off"}
-        show_table(cells.with_columns(rates).rename(shown), "Pairs farthest from what no interaction would give")
+        show_table(
+            cells.with_columns(rates, pl.col("deviation").round(2)).rename(shown),
+            "Pairs farthest from what no interaction would give",
+        )

@@ -89,7 +89,7 @@ def _status(report: Report) -> str:
 
 @command("changes", example="rankone.db homepage")
 def changes(db: str = DB, name: str = NAME, as_json: bool = JSON) -> None:
-    """List who changed what in an experiment, and when: levels, stops, exclusions, archives.
+    """List who changed what in an experiment, and when: levels, stops, exclusions, archives, guardrails.
 
     'who' is the id of the token used; empty for a change made on the database's own machine.
     """

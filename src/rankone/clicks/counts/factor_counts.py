@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 
 from rankone.clicks.counts.column_kinds import IMPRESSIONS, PEOPLE, PERIODS, words_of
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.counts.dispersion import Dispersion, estimated_dispersion
+from rankone.clicks.counts.engine_counts import CLICKED, FIRST, SHOWN, engine_counts, first_rows
 from rankone.clicks.counts.factor_columns import FactorColumns, find_factor_columns
 from rankone.clicks.counts.factor_rows import check_rows, countable_rows, level_names, read_rows, total_words
 from rankone.clicks.counts.frames import ONLY_QUERY, known_frame, to_polars
@@ -110,8 +112,14 @@ def as_factor_counts(
         return _of_frame(_one_query(data), *named, every=True)._replace(per_visitor=None)
     if isinstance(data, tuple | list) and len(data) == 2 and not isinstance(data[0], str):
         return _checked(_of_tables(data[0], data[1], factors))._replace(per_visitor=_COME_AGAIN)
-    table = data if isinstance(data, pl.DataFrame) else to_polars(known_frame(data))
-    return _of_frame(table, factors, shown, clicked, slice, all_rows)
+    table = data if isinstance(data, pl.DataFrame) else known_frame(data)
+    if not isinstance(table, nw.LazyFrame):
+        return _of_frame(to_polars(table), factors, shown, clicked, slice, all_rows)
+    first = first_rows(table)
+    counted = None
+    if first.height == FIRST and shown is None:
+        counted = _of_engine(table, first, factors, clicked, slice, all_rows)
+    return counted or _of_frame(to_polars(table), factors, shown, clicked, slice, all_rows)
 
 
 def holds_factors(path: str) -> bool:
@@ -207,6 +215,44 @@ def _of_frame(
     columns = find_factor_columns(table.filter(totals.is_null()), factors, shown, clicked, slice)
     rows, left_out = (read_rows(table, columns), ()) if every else countable_rows(table, columns, totals, all_rows)
     check_rows(rows, table, columns)
+    per_visitor = None if adaptive else _per_visitor(table, columns)
+    return _of_rows(rows, columns, (*notes, *left_out), adaptive, per_visitor, bool(factors))
+
+
+def _of_engine(
+    table: Any, first: pl.DataFrame, factors: Sequence[str], clicked: str | None, slice: str | None, all_rows: bool
+) -> FactorCounts | None:
+    """Let the engine that holds the rows count them; None: it cannot."""
+    exported = _exported_factors(first.columns)
+    adaptive = not factors and clicked is None and bool(exported)
+    if adaptive:
+        if first["learned"].dtype != pl.Boolean:
+            return None
+        kept = [*exported, "clicked"]
+        table, first = table.filter(nw.col("learned")).select(*kept), first.filter("learned").select(kept)
+        factors, clicked, slice = exported, "clicked", None
+    found = engine_counts(table, first, factors, clicked, slice)
+    if found is None:
+        return None
+    columns = found.columns._replace(shown=SHOWN, clicked=CLICKED)
+    none = pl.Series([None], dtype=pl.String).new_from_index(0, found.table.height)
+    rows, left_out = countable_rows(found.table, columns, none, all_rows)
+    check_rows(rows, found.table, columns)
+    notes = [*left_out, *([] if factors else [f"What the columns hold was told by the first {FIRST:,} rows."])]
+    visits = found.visits
+    each = _COME_AGAIN if visits is None else visits[1] / visits[0]
+    return _of_rows(rows, found.columns, tuple(notes), adaptive, None if adaptive else each, bool(factors))
+
+
+def _of_rows(
+    rows: pl.DataFrame,
+    columns: FactorColumns,
+    notes: tuple[str, ...],
+    adaptive: bool,
+    per_visitor: float | None,
+    named: bool,
+) -> FactorCounts:
+    """Count what was read of a table's rows."""
     names = level_names(columns)
     levels = [rows[name].unique(maintain_order=True) for name in names]
     numbered = rows.with_columns(
@@ -220,7 +266,7 @@ def _of_frame(
     ):  # kinds of visitors are no repeats of one another
         slices = numbered.group_by([*names, "slice"], maintain_order=True).agg(pl.col("shown", "clicked").sum())
     repeats = None if columns.shown is None and columns.slice is None else _repeats(slices, names)
-    unnamed = _unnamed(columns, repeats) if factors else ()
+    unnamed = _unnamed(columns, repeats) if named else ()
     return _checked(
         FactorCounts(
             columns.factors,
@@ -230,10 +276,10 @@ def _of_frame(
             cells["clicked"].to_numpy().astype(np.int64),
             repeats,
             adaptive,
-            (*notes, *left_out, *unnamed, *columns.notes),
+            (*notes, *unnamed, *columns.notes),
             columns,
             _slices(numbered, cells.select(names)),
-            per_visitor=None if adaptive else _per_visitor(table, columns),
+            per_visitor=per_visitor,
         )
     )
 

@@ -77,7 +77,7 @@ def count(
     if query is None:
         table = table.with_columns(query=nw.lit(ONLY_QUERY))
     if schema[clicked] == nw.Boolean:
-        table = table.with_columns(nw.col("clicked").cast(nw.Int64))
+        table = table.with_columns(clicked=nw.when(~nw.col("clicked").is_null()).then(as_number(nw.col("clicked"))))
     number_in("max_bad", max_bad, "[0, 1]", example=0.01)
     report = ReadReport(format="dataframe")
     if query is None:
@@ -85,7 +85,7 @@ def count(
     kinds = table.collect_schema()
     conditions = _conditions(kinds, missing_texts(missing))
     table = table.with_columns(usable=nw.all_horizontal(*(fine for _, fine in conditions.values()), ignore_nulls=False))
-    totals = to_polars(table.select(rows=nw.len(), good=nw.col("usable").cast(nw.Int64).sum()))
+    totals = to_polars(table.select(rows=nw.len(), good=as_number(nw.col("usable")).sum()))
     report.rows, good = (int(number or 0) for number in totals.row(0))  # sums are decimals in DuckDB
     report.rows_quarantined = report.rows - good
     if report.rows_quarantined:
@@ -124,7 +124,7 @@ def add_lists(table: Any, report: ReadReport) -> None:
     table = table.with_columns(nw.col("position").cast(nw.Int64))
     last, places = nw.col("position").max().alias("last"), nw.col("position").n_unique().alias("places")
     lists = table.group_by("query", "list").agg(last, places)
-    gaps = (nw.col("last") > nw.col("places")).cast(nw.Int64).sum()
+    gaps = as_number(nw.col("last") > nw.col("places")).sum()
     sums = to_polars(lists.select(nw.len(), gaps=gaps)).row(0)
     for name, number in zip(("lists", "lists with gaps"), sums, strict=True):
         report.add(name, int(number or 0))
@@ -172,7 +172,7 @@ def _reasons(table: Any, conditions: Mapping[str, tuple[str, nw.Expr]]) -> dict[
     """Count the unusable rows by the first condition that they do not meet."""
     so_far, numbers = nw.lit(True), {}
     for index, (_, fine) in enumerate(conditions.values()):
-        numbers[f"reason {index}"] = (so_far & ~fine).cast(nw.Int64).sum()
+        numbers[f"reason {index}"] = as_number(so_far & ~fine).sum()
         so_far = so_far & fine
     sums = to_polars(table.select(**numbers)).row(0)
     return {reason: int(number) for reason, number in zip(conditions, sums, strict=True) if number}
@@ -211,13 +211,20 @@ def _with_neighbours(table: Any) -> Any:
     table = table.with_columns(previous=nw.col("before").cum_max().over(*whole_list, order_by=in_order))
     position, last = nw.col("position"), nw.col("last")
     return table.with_columns(
-        examined=((last == 0) | (position <= last)).cast(nw.Int64),
-        last_click=((last > 0) & (position == last)).cast(nw.Int64),
+        examined=as_number((last == 0) | (position <= last)),
+        last_click=as_number((last > 0) & (position == last)),
     )
+
+
+def as_number(true: nw.Expr) -> nw.Expr:
+    """Return 1 where something is true, and else 0; PostgreSQL casts no truth to a number."""
+    return nw.when(true).then(nw.lit(1)).otherwise(nw.lit(0))
 
 
 def to_polars(table: Any) -> pl.DataFrame:
     """Return a frame of narwhals' as one of Polars'."""
+    if isinstance(table, pl.DataFrame):
+        return table
     if table.implementation.is_pandas():  # Polars would ask for pyarrow, which pandas does without
         return pl.DataFrame([_column(table[name]) for name in table.columns])
     pieces = {"engine": "streaming"} if table.implementation.is_polars() else {}  # a log may be larger than memory

@@ -133,8 +133,7 @@ class Rank1Report(Answer):
         own = [self.sentence] if self.sentence != self.headline else []
         if first is None:
             return "\n".join(own)
-        drawn = "the outcomes of each pair drawn again, as many as there were"
-        how = f"p-values by {amount(first.simulations, 'simulation')}: {drawn}."
+        how = f"p-values from {amount(first.simulations, 'simulated table')} with as many outcomes of each pair."
         return "\n".join([*own, how, f"{first.dispersion.sentence}."])
 
     def _tables(self) -> dict[str, pl.DataFrame]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
 import os
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import polars as pl
@@ -17,7 +20,7 @@ import polars as pl
 from rankone.errors import InputError
 from rankone.live.commit.publishing import lottery_of
 from rankone.live.commit.transactions import Transactions
-from rankone.live.evidence.published import UNFIT, Version
+from rankone.live.evidence.published import Version
 from rankone.live.fold.fold import Fold
 from rankone.live.fold.fold_cache import CachedFold
 from rankone.live.journal.events import Draft, Kind
@@ -43,18 +46,13 @@ class TakenIn:
     unfit: dict[str, int]  # more than before, by why; the report says what each means
     unreadable: int  # rows without a visitor, a version or a time, or of a time to come
 
-    def with_more(self, other: TakenIn) -> TakenIn:
-        """Return what became of this and of more that was told."""
-        more = {name: value + getattr(other, name) for name, value in vars(self).items() if name != "unfit"}
-        unfit = {why: self.unfit.get(why, 0) + other.unfit.get(why, 0) for why in UNFIT}
-        return TakenIn(**more, unfit={why: count for why, count in unfit.items() if count})
-
     @property
     def headline(self) -> str:
         """What became of it in a sentence."""
         told = f"{amount(self.exposures, 'exposure')} and {amount(self.outcomes, 'outcome')} told"
-        left = sum(count for count in self.unfit.values() if count > 0) + self.unreadable
-        return f"{told}: {self.shown:,} more shown, {self.clicked:,} more clicked, {left:,} ignored."
+        left = {**self.unfit, "unreadable": self.unreadable}
+        why = ", ".join(f"{count:,} {why.replace('_', ' ')}" for why, count in left.items() if count > 0)
+        return f"{told}: {self.shown:,} more shown, {self.clicked:,} more clicked, ignored: {why or 'none'}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -156,11 +154,8 @@ def _frame(rows: Sequence[Any], schema: Mapping[str, Any]) -> pl.DataFrame:
 def _micros(times: pl.Series) -> pl.Series:
     """Return times as microseconds since 1970: of seconds, of moments, or of either as text; null where it is none."""
     if times.dtype == pl.String:
-        seconds = times.cast(pl.Float64, strict=False)
-        if seconds.null_count() > times.null_count():
-            times = times.str.to_datetime(time_zone="UTC", strict=False)
-        else:
-            times = seconds
+        moments = _micros(times.str.replace(" ", "T").str.to_datetime(time_zone="UTC", strict=False))
+        return moments.zip_with(moments.is_not_null(), _micros(times.cast(pl.Float64, strict=False)))
     if times.dtype.is_temporal():
         return times.dt.cast_time_unit("us").dt.epoch("us")
     seconds = times.cast(pl.Float64, strict=False)
@@ -215,13 +210,12 @@ def portions(source: Any, query: str | None = None, since: float | None = None) 
 def _read(source: Any, query: str | None) -> Iterable[pl.DataFrame]:
     if query is not None:
         return _rows_of_query(str(source), query)
-    if isinstance(source, pl.DataFrame):
-        return [source]
     if isinstance(source, str | os.PathLike):
         return _rows_of_file(Path(source))
-    if isinstance(source, Sequence):
-        return [pl.from_dicts(list(source), infer_schema_length=None)] if source else []
-    return [pl.DataFrame(source)]
+    if isinstance(source, list | tuple):
+        kinds = ([row for row in source if ("version" in row) is shown] for shown in (True, False))
+        return [pl.from_dicts(rows, infer_schema_length=None) for rows in kinds if rows]
+    return [source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)]
 
 
 def _rows_of_file(path: Path) -> Iterable[pl.DataFrame]:
@@ -244,20 +238,12 @@ def _rows_of_query(database: str, query: str) -> Iterator[pl.DataFrame]:
         import psycopg
 
         connection: Any = psycopg.connect(database)
-        cursor = connection.cursor(name="rankone_ingest")
     else:
-        import sqlite3
-
         if not Path(database).is_file():
             raise InputError("No such file:", database, "name a SQLite file, or a postgresql:// address")
-        connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-        cursor = connection.cursor()
-    try:
-        cursor.execute(query)
-        while rows := cursor.fetchmany(PORTION):
-            names = [column[0] for column in cursor.description]
-            yield pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
-    except Exception as error:
-        raise InputError("a query that the database answers", str(error), "check the SQL") from error
-    finally:
-        connection.close()
+        connection = sqlite3.connect(f"file:{quote(database)}?mode=ro", uri=True)
+    with contextlib.closing(connection):
+        try:
+            yield from pl.read_database(query, connection, iter_batches=True, batch_size=PORTION)
+        except Exception as error:  # whatever the driver of the database raises
+            raise InputError("a query that the database answers", str(error), "check the SQL") from None

@@ -79,9 +79,9 @@ def cells_of(versions: Sequence[Version], told: pl.DataFrame, visitors: Sequence
 
 
 def merged(known: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
-    """Return exposures, each visitor and version once: the earliest time; what once did not fit does not fit."""
+    """Return exposures, each visitor and version once: the earliest time; rows that do not fit take nothing away."""
     every = pl.concat([known, told])
-    return every.group_by("visitor", "version").agg(pl.col("at").min(), pl.col("cell").min())
+    return every.group_by("visitor", "version").agg(pl.col("at").min(), pl.col("cell").max())
 
 
 def totals(

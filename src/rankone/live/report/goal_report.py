@@ -55,6 +55,7 @@ class GoalReport:
     unmatched: int = 0  # outcomes of visitors without a decision
     late: int = 0  # that came after the window
     since: float | None = None  # when its guardrail was violated or cleared, in seconds since 1970
+    event: int | None = None  # the number of the event that said so
 
     @property
     def sentence(self) -> str:

@@ -71,13 +71,14 @@ def _goal_report(fold: Fold, state: Verdict, goals: GoalOutcomes, index: int, er
         _holds_back(goal, status),
         int(goals.uncounted[index, UNMATCHED]),
         int(goals.uncounted[index, LATE]),
-        _since(fold, goal.name, status),
+        *_since(fold, goal.name, status),
     )
 
 
-def _since(fold: Fold, goal: str, status: str) -> float | None:
+def _since(fold: Fold, goal: str, status: str) -> tuple[float | None, int | None]:
+    """Return when the journal said this of a guardrail, and in which event."""
     known = fold.guards.get(goal)
-    return known["at"] / 1e6 if known is not None and known["status"] == status else None
+    return (known["at"] / 1e6, known["seq"]) if known is not None and known["status"] == status else (None, None)
 
 
 def _baseline(fold: Fold) -> list[int]:

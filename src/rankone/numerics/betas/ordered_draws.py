@@ -10,9 +10,10 @@ Given that a_1, ..., a_j are the j largest in this order, the next one is i with
     integral of  H_j(x) E(x) r_i(x) dx,     r_i = f_i / F_i,     E = product of F over all that are left
 
 as draws are independent. All curves lie on one grid of x, as in `numerics.betas.beta_winner`: only items that reach
-beyond the floor, which at least j + 1 draws exceed almost surely, have curves; the step is a fraction of the narrowest
-posterior alive; and each step is a trapezoid corrected by the derivatives at its ends, which come for free: those of
-H_j are -H_(j-1) f_(a_j), of E they are E R with R the sum of all r, of r they are r (dlog f - r).
+beyond the floor, which at least j + 1 draws exceed almost surely, have curves (what is left out is below 1e-6); the
+step is a fraction of the narrowest posterior alive; and each step is a trapezoid corrected by the derivatives at its
+ends, which come for free: those of H_j are -H_(j-1) f_(a_j), of E they are E R with R the sum of all r, of r they are r
+(dlog f - r).
 
 What is divided by is the sum of the same integrals over all that are left. So probabilities add up to 1 up to rounding,
 whatever the grid. A pure function of the counts: the same counts give the same bits.
@@ -27,15 +28,16 @@ from rankone.compiling.compiled import kernel, noalloc
 from rankone.numerics.betas.product_posterior import log_height, mode_of, slope_of
 
 _STEP = 0.7  # in standard deviations of the narrowest member alive, less where many are: their largest scatters less
-_NEAR_END, _FINEST = 0.3, 4.0  # a step next to 0 or 1 is at most this part of the way there, down to a finest one
+_NEAR_END, _FINEST = 0.2, 4.0  # a step next to 0 or 1 is at most this part of the way there, down to a finest one
 _FIRST = 1e-4  # of the smallest deviation: how close to 0 and 1 nodes are
 _CORE, _GROWTH = 3.5, 3.0  # beyond so many standard deviations a step grows, by one part in so many of the distance
-_REACH, _SKEW = 6.5, 14.0  # how far a member is alive: so many standard deviations, more where its tail is exponential
+_REACH, _SKEW = 6.5, 14.0  # how far a curve goes: so many standard deviations, more where its tail is exponential
+_MATTERS, _SKEWED = 5.3, 9.4  # the same up to where a draw comes with a probability of about 1e-7
 _MOST_NODES = 4_000
 _NEGLIGIBLE = -60.0  # logarithm of a density, relative to its mode
 _BELOW_1 = 1.0 - 2.0**-52
 # Rows of spans, of nodes, of a member's curves, and of what is compared at one step of the recursion.
-MEAN, DEVIATION, LOW, HIGH = range(4)
+MEAN, DEVIATION, LOW, HIGH, ALMOST_LOW, ALMOST_HIGH = range(6)
 NODE, LOG, WEIGHT, BEND = range(4)
 CDF, RATE, SLOPE = range(3)
 
@@ -61,6 +63,8 @@ def _fill_span(clicks: float, misses: Any, rates: Any, span: Any) -> float:
     span[MEAN], span[DEVIATION] = mean, deviation
     span[LOW] = mean - (_REACH + _SKEW / math.sqrt(b)) * deviation
     span[HIGH] = mean + (_REACH + _SKEW / math.sqrt(a)) * deviation
+    span[ALMOST_LOW] = mean - (_MATTERS + _SKEWED / math.sqrt(b)) * deviation
+    span[ALMOST_HIGH] = mean + (_MATTERS + _SKEWED / math.sqrt(a)) * deviation
     return mode
 
 
@@ -69,7 +73,7 @@ def _floor(spans: Any, count: int, largest: Any) -> float:
     """Return what at least `count` draws exceed almost surely: the count-th largest of the low ends."""
     size = 0
     for member in range(len(spans)):
-        low, place = spans[member, LOW], size
+        low, place = spans[member, ALMOST_LOW], size
         if size == count:
             if low <= largest[count - 1]:
                 continue
@@ -92,7 +96,7 @@ def _place_nodes(spans: Any, alive: Any, n_alive: int, n_above: int, nodes: Any)
     finest_low = edge / (_FINEST * (n_above + 1.0))  # the smallest of n uniform draws scatters by 1 / n
     finest_high = edge / (_FINEST * n_alive)
     x, end, size = max(start, _FIRST * edge), min(end, 1.0 - _FIRST * finest_high, _BELOW_1), 0
-    part = _STEP / math.sqrt(1.0 + math.log(n_alive))
+    part = _STEP / math.sqrt(1.0 + math.log(n_alive * (n_above + 1.0)))
     while x < end and size < len(nodes) - 1:
         nodes[size] = x
         size += 1
@@ -215,7 +219,7 @@ def _go_below(grid: Any, curve: Any, above: Any) -> None:
 def _curves_of(clicks: Any, misses: Any, rates: Any, members: Any, n_above: int) -> Any:
     """Return the grid, the curves of all who can be among the first, and the place of each member there; -1: none."""
     count = len(members)
-    spans, heights = np.empty((count, 4)), np.empty(count)
+    spans, heights = np.empty((count, 6)), np.empty(count)
     for index in range(count):
         item = members[index]
         mode = _fill_span(clicks[item], misses[item], rates, spans[index])
@@ -223,7 +227,7 @@ def _curves_of(clicks: Any, misses: Any, rates: Any, members: Any, n_above: int)
     floor = _floor(spans, min(n_above + 1, count), np.empty(n_above + 1))
     alive, curve_of, n_alive = np.empty(count, np.int64), np.full(count, -1), 0
     for index in range(count):
-        if spans[index, HIGH] > floor:
+        if spans[index, ALMOST_HIGH] > floor:
             alive[n_alive], curve_of[index] = index, n_alive
             n_alive += 1
     nodes = np.empty(_MOST_NODES)

@@ -88,7 +88,7 @@ class ClusteredLinear(Problem):
         """Return how many users and features there are, and what an outcome of 1 stands for."""
         return {"users": len(self.cluster), "features": self.weights.shape[1], "unit": UNIT}
 
-    def earned(self, clicks: Ints) -> Floats:
+    def earned(self, clicks: Ints, shown: Ints) -> Floats:
         """Return payoffs."""
         return np.multiply(UNIT, clicks[:, 0], dtype=np.float64)
 

@@ -179,7 +179,7 @@ class _ReadLists(Problem):
         seen = {name: tuple(_seen(self.reading, self.n_positions).tolist())} if name else {}
         return {"features": self.features_seen} | seen
 
-    def earned(self, clicks: Ints) -> Floats:
+    def earned(self, clicks: Ints, shown: Ints) -> Floats:
         """Return what these lists earned, on average."""
         share = _LEAVE if self.reading == "dcm" else 1.0
         return share * clicks.sum(axis=1)

@@ -3,6 +3,7 @@
 from rankone.problems.lists.base import CURVE, ListProblem
 from rankone.problems.lists.cascade import Cascade, Conjunctive, cascade, cascade_low, conjunctive
 from rankone.problems.lists.dcm import DCM, SDBN, dcm, dcm_low
+from rankone.problems.lists.drifting_lists import DriftingLists
 from rankone.problems.lists.pbm import PBM, pbm_list, pbm_low
 from rankone.problems.lists.ubm import UBM
 
@@ -14,6 +15,7 @@ __all__ = [
     "UBM",
     "Cascade",
     "Conjunctive",
+    "DriftingLists",
     "ListProblem",
     "cascade",
     "cascade_low",

@@ -135,7 +135,7 @@ class Conjunctive(AlikePositions):
         """Return the probability that a list works."""
         return math.prod(float(self.attraction[item]) for item in shown)
 
-    def earned(self, clicks: Ints) -> Floats:
+    def earned(self, clicks: Ints, shown: Ints) -> Floats:
         """Return whether each of these lists worked."""
         return clicks.min(axis=1).astype(np.float64)
 

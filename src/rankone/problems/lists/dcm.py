@@ -93,7 +93,7 @@ class DCM(WeightedPositions):
         pairs = zip(self.termination.tolist(), shown, strict=True)
         return 1.0 - math.prod(1.0 - leaves * float(self.attraction[item]) for leaves, item in pairs)
 
-    def earned(self, clicks: Ints) -> Floats:
+    def earned(self, clicks: Ints, shown: Ints) -> Floats:
         """Return how many of these visitors are satisfied, on average: each click is the last with its probability."""
         return clicks @ self.termination
 
@@ -175,6 +175,11 @@ class SDBN(AlikePositions):
     def value(self, shown: Sequence[int]) -> float:
         """Return the probability that a visitor of a list leaves satisfied."""
         return 1.0 - math.prod(1.0 - float(self.satisfaction[item] * self.attraction[item]) for item in shown)
+
+    def earned(self, clicks: Ints, shown: Ints) -> Floats:
+        """Return how many of these visitors are satisfied, on average: by each click with its item's probability."""
+        result: Floats = (clicks * self.satisfaction[shown]).sum(axis=1)
+        return result
 
     def loss_at_random(self) -> float:
         """Return how many visitors fewer a list drawn at random satisfies than the best, on average."""

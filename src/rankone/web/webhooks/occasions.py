@@ -65,7 +65,8 @@ def occasions(report: Report, notes: Notes, now: float) -> Iterator[Occasion]:
         yield Occasion("traffic", f"traffic:{restarts}", report.seq, now)
     for goal in report.goals:
         if goal.guardrail == VIOLATED:
-            yield Occasion("guardrail", f"guardrail:{restarts}:{goal.name}:{json.dumps(report.best)}", report.seq, now)
+            seq, at = goal.event or report.seq, goal.since or now
+            yield Occasion("guardrail", f"guardrail:{restarts}:{goal.name}:{json.dumps(report.best)}", seq, at)
     seq, at = notes.last
     if seq and not report.stopped and now - at / 1e6 >= NO_DATA:
         yield Occasion("no-data", f"no-data:{seq}", seq, at / 1e6 + NO_DATA)

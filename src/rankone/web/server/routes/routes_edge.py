@@ -6,7 +6,6 @@ from typing import Any
 from starlette.responses import Response
 
 from rankone.client.signing import signature_by
-from rankone.live import Experiment
 from rankone.live.operate.taking_in import TakenIn
 from rankone.web.encoding import encode
 from rankone.web.server.http.responses import Answer
@@ -31,7 +30,8 @@ async def weights(call: Call) -> Response:
     seconds = _FOR_EVER if until is None else max(1, int(until - time.time()))
     tag = f'"{document["version"]}-{until or 0}"'
     headers = {"ETag": tag, "Cache-Control": f"public, max-age={seconds}"}
-    headers["Rankone-Signature"] = ", ".join([each async for each in _signatures(call, body.decode())])
+    signers = await call.service.auth.signers(call.name)
+    headers["Rankone-Signature"] = ", ".join(signature_by(each.id, each.digest, body.decode()) for each in signers)
     if tag in call.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     result = Answer(body)
@@ -40,19 +40,10 @@ async def weights(call: Call) -> Response:
     return result
 
 
-async def _signatures(call: Call, text: str) -> Any:
-    for token in await call.service.auth.signers(call.name):
-        yield signature_by(token.id, token.digest, text)
-
-
 @operation("POST", f"{ONE}/ingest", "tell", body=IngestBody, answers={200: answer_of(TakenIn)}, large=True, slow=True)
 async def ingest(call: Call) -> Response:
     """Take in what was shown and clicked, thousands of rows at once; telling the same again changes nothing."""
     served = await call.service.experiment(call.name)
-    rows, experiment = call.body.model_dump(), served.experiment.on_behalf_of(call.token)
-    taken = await served.call(_take_in, experiment, rows["exposures"], rows["outcomes"])
-    return answer(taken.to_dict())
-
-
-def _take_in(experiment: Experiment, exposures: Any, outcomes: Any) -> TakenIn:
-    return experiment.ingest(exposures).with_more(experiment.ingest(outcomes))
+    rows = call.body.model_dump()
+    experiment = served.experiment.on_behalf_of(call.token)
+    return answer((await served.call(experiment.ingest, rows["exposures"] + rows["outcomes"])).to_dict())

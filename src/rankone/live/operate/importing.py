@@ -1,0 +1,57 @@
+"""Outcomes that come later from elsewhere: a table of orders, say, joined with decisions by visitor."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankone.errors import InputError
+from rankone.live.messages import MAX_BATCH, Request, Track
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_SOURCE = "import-outcomes"
+
+
+def import_outcomes(
+    do: Callable[[Sequence[Request]], list[Any]],
+    table: "pl.DataFrame",
+    goal: str,
+    *,
+    visitor: str,
+    key: str,
+    value: str | None = None,
+    token: str | None = None,
+) -> tuple[dict[str, int], list[str]]:
+    """Tell the outcomes of a table, a row each; return how many got which status, and what was wrong with rows.
+
+    A row counts for the latest decision of its visitor, once: its key makes an import safe to repeat.
+
+    Args:
+        do: carries out requests: `Experiment.do`.
+        table: the rows.
+        goal: what the outcomes are of: a goal of the experiment, or "click".
+        visitor: column of the visitors, by the names with which decisions were asked.
+        key: column that names each row, such as the order's number.
+        value: column of amounts or counts; None: each row is one.
+        token: the id of the token that asked a service for the decisions, if there was one.
+    """
+    columns = [visitor, key, *([] if value is None else [value])]
+    if missing := [name for name in columns if name not in table.columns]:
+        raise InputError(f"No column '{missing[0]}':", f"there are {', '.join(table.columns)}", "name one of them")
+    statuses: Counter[str] = Counter()
+    wrong: list[str] = []
+    for first in range(0, table.height, MAX_BATCH):
+        rows = table.select(columns)[first : first + MAX_BATCH].rows()
+        requests = [_track(row, goal, token) for row in rows]
+        for number, answer in enumerate(do(requests), start=first + 1):
+            statuses["refused" if isinstance(answer, Exception) else answer.status] += 1
+            if isinstance(answer, Exception):
+                wrong.append(f"Row {number}: {answer}")
+    return dict(statuses), wrong
+
+
+def _track(row: tuple[Any, ...], goal: str, token: str | None) -> Track:
+    visitor, key, *amount = row
+    said = float(amount[0]) if amount and amount[0] not in (None, "") else None
+    return Track(str(visitor), goal, said, str(key), _SOURCE, token)
