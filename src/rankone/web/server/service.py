@@ -19,7 +19,7 @@ from rankone.live.commit.warm_up import warm_up, warm_up_all
 from rankone.live.fold.fold import Fold
 from rankone.live.opening import checked_policy, checked_settings
 from rankone.live.report.report import Report
-from rankone.live.settings import default_policy
+from rankone.live.settings import DEFAULT_POLICY
 from rankone.web.dashboard_data import DashboardData
 from rankone.web.server.access.auth import Authenticator
 from rankone.web.server.access.tokens import Token, list_tokens, write_and_forget
@@ -165,9 +165,8 @@ class Service:
             asked = checked_settings(settings)
             sizes = [len(levels) for _, levels in asked.get("factors", ())]
             self.check_room(sizes)
-            if sizes:
-                positions = asked.get("positions")
-                policy = checked_policy(asked.get("policy", default_policy(positions)), sizes, positions)
+            if sizes and "positions" not in asked:  # what draws lists is compiled in the background
+                policy = checked_policy(asked.get("policy", DEFAULT_POLICY), sizes)
                 await self.off_loop(warm_up, policy, len(sizes))
             return await self._open(name, settings, by), True
 
