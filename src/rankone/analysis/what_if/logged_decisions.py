@@ -359,7 +359,9 @@ def target_text(wanted: pl.DataFrame, attributes: Sequence[str] = ()) -> str:
     said = []
     for row in wanted.iter_rows(named=True):
         shown = ", ".join(f"{name} {row[name]}" for name in factors_in(wanted) if name not in who)
-        said.append(shown + (" for " + ", ".join(row[name] for name in who) if who else ""))
+        said.append(
+            shown + (" for " + ", ".join(f"{name.removeprefix(CONTEXT)} {row[name]}" for name in who) if who else "")
+        )
     return "; ".join(said)
 
 

@@ -77,6 +77,7 @@ def _facts(fold: Fold) -> dict[str, Any]:
     past = fold.settings.past if fold.prior.any() else None
     return {
         "factors": tuple(factors),
+        "drawn": None if fold.visitors is None else int(fold.explored[0].sum()),
         "leads": state.leads,
         "confidence": 0.0 if short else 1.0 - state.doubt,
         "decided": min(state.doubt, state.enough) <= error and not held,

@@ -73,6 +73,7 @@ def details(report: Report) -> list[str]:
         return [*list_details(report, report.ranking), *_waiting(report)]
     return [
         *_method(report),
+        *_personal(report),
         *alarm_details(report),
         *goal_details(report),
         *_restated(report),
@@ -109,6 +110,16 @@ def _method(report: Report) -> list[str]:
             "tested with cancelled decisions and late clicks only, as no answer within the window counts as not clicked"
         )
     return [*said, f"Equal reporting: {tested}."]
+
+
+def _personal(report: Report) -> list[str]:
+    if report.drawn is None:
+        return []
+    rest = f"Rates and winners rest on the {amount(report.drawn, 'outcome')} of decisions drawn at random"
+    return [
+        f"The policy chooses for each visitor. {rest}: its own choices say nothing of all visitors.",
+        "Nothing is claimed of any one visitor, nor whether the best depends on the visitor.",
+    ]
 
 
 def alone_text(report: Report) -> list[str]:
@@ -334,5 +345,5 @@ def level_columns(report: Report) -> dict[str, list[Any]]:
 
 
 def _interval(level: LevelReport) -> str:
-    interval = "" if level.low is None else f" ({percent(level.low)} - {percent(level.high)})"
+    interval = "" if level.low is None or level.rate is None else f" ({percent(level.low)} - {percent(level.high)})"
     return f"{percent(level.rate):>6}{interval}"

@@ -72,6 +72,10 @@ Clicked = Annotated[
     Field(description="of a list, the positions clicked, from 1, or names of items"),
 ]
 Seen = Annotated[int, Field(ge=0, le=MAX_POSITIONS, description="of a list: positions seen, from the top")]
+_VISITOR = (
+    "who it is for: the same one gets the same decision, without a key; where the policy chooses for each visitor, "
+    "such as mixture-ts, it is needed, and each ask gets a new choice"
+)
 
 
 class Body(BaseModel):
@@ -143,7 +147,7 @@ class AskBody(Body):
     count: Count = 1
     source: Text | None = Field(None, description="who asks; kept with the decision")
     context: Context | None = None
-    visitor: Text | None = Field(None, description="who it is for: the same one gets the same decision; without a key")
+    visitor: Text | None = Field(None, description=_VISITOR)
     candidates: Items | None = Field(None, description="of a ranking: only these items may be shown")
     pinned: Annotated[dict[Text, Text], Field(max_length=MAX_POSITIONS), _refused_by(checked_pins)] | None = Field(
         None, description="of a ranking: what stands at which position, from 1; it is not compared"
