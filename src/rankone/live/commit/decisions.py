@@ -12,6 +12,8 @@ from rankone.live.journal.events import BY_ASKER, DECISION, KIND, TAG, Events, K
 from rankone.live.journal.packing import unpack_chances, unpack_shown
 from rankone.live.lists import limits_of, names_at
 from rankone.live.messages import AskedBefore, Decision
+from rankone.live.settings import Settings
+from rankone.specs import amount, duration
 from rankone.wording.combinations import combination_text
 from rankone.wording.lists import listed
 
@@ -122,3 +124,23 @@ def retired_note(fold: Fold, decision: KnownDecision) -> str | None:
     named = listed([combination_text({factor: name}) for factor, name in gone])
     said = f"{named} {was} retired after this was shown: nobody is shown {it} any more"
     return f"{said}, and this outcome counts all the same"
+
+
+def request_text(count: int, source: Any, said: Any, known: Any) -> str:
+    """Return an ask in words."""
+    whose, limits = known
+    about = [f"source '{source}'"] * (source is not None) + [f"context {said}"] * (said is not None)
+    about += [f"visitor {whose[:6]}..."] if whose else []
+    about += [f"a list with {listed(list(limits))}"] if limits else []
+    return ", ".join([amount(count, "decision"), *about])
+
+
+def advice(settings: Settings) -> str:
+    """Return what to do where too many decisions are open."""
+    if settings.outcomes.window:
+        return (
+            f"wait, since windows of {duration(settings.outcomes.window)} end them, or cancel old ones with void_open()"
+        )
+    age = duration(settings.outcomes.max_age)
+    do = "report or cancel open decisions, or cancel old ones with void_open()"
+    return f"{do}; after {age} they make room automatically"

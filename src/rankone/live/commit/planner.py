@@ -28,10 +28,12 @@ from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, Un
 from rankone.live.commit.decisions import (
     KnownDecision,
     PromisedDecisions,
+    advice,
     decision_of,
     items_of,
     knows,
     once_more,
+    request_text,
     retired_note,
 )
 from rankone.live.commit.goal_requests import GoalRequests, visitor_hash, visitor_key
@@ -58,11 +60,9 @@ from rankone.live.journal.events import (
 from rankone.live.lists import CLICKED, VOID, clicked_positions, limits_of, together, told_in
 from rankone.live.messages import Answer, Ask, Decision, Outcome, Request, Tell, Track, Void
 from rankone.live.setting_kinds import micros
-from rankone.live.settings import Settings
 from rankone.live.storage import Storage
 from rankone.live.visitor_attributes import VisitorContext, declared_part, settled_by
-from rankone.specs import amount, duration
-from rankone.wording.lists import listed
+from rankone.specs import amount
 
 _ID = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{32})")
 _ASK = int(Kind.ASK)
@@ -190,7 +190,7 @@ class Planner:
         fold, first = self._fold, self._asked
         waiting, most = len(fold.open) + self._asked - self._closed + request.count, fold.settings.outcomes.max_open
         if waiting > most and not self._make_room(waiting - most):
-            raise TooManyOpen(f"at most {most} open decisions", waiting, _advice(fold.settings))
+            raise TooManyOpen(f"at most {most} open decisions", waiting, advice(fold.settings))
         if context is not None and self._declared is None:
             self._declared = settled_by(context)
         noise = secrets.token_bytes(16 * request.count)
@@ -360,8 +360,8 @@ class Planner:
             before = [source, noted.get("said", counts), [noted.get("visitor"), noted.get("list")]]
         key, again = request.key, request.visitor is not None and self._fold.visitors is None
         if not again and [count, *before] != [request.count, request.source, said, about]:
-            expected = f"with key '{key}' the same request as before, {_request_text(count, *before)}"
-            raise KeyReused(expected, _request_text(request.count, request.source, said, about), _NEW_KEY)
+            expected = f"with key '{key}' the same request as before, {request_text(count, *before)}"
+            raise KeyReused(expected, request_text(request.count, request.source, said, about), _NEW_KEY)
         if stored_key in self._keys:
             return PromisedDecisions(first, count, before=True, visitor=again)
         numbers = range(first, first + count)
@@ -380,30 +380,10 @@ _NEW_KEY = "use a new key for a new request"
 _ONCE = "tell each decision once; the first outcome stays"
 
 
-def _request_text(count: int, source: str | None, said: str | None, known: list[Any]) -> str:
-    """Return an ask in words."""
-    whose, limits = known
-    about = [f"source '{source}'"] * (source is not None) + [f"context {said}"] * (said is not None)
-    about += [f"visitor {whose[:6]}..."] if whose else []
-    about += [f"a list with {listed(list(limits))}"] if limits else []
-    return ", ".join([amount(count, "decision"), *about])
-
-
 @functools.lru_cache(1000)
 def _texts(source: str | None, token: str | None, shown: bytes) -> Texts:
     """Return the texts of an outcome: whoever told it may have named neither. Those of one caller share them."""
     return Texts(source=source, token=token, shown=shown)
-
-
-def _advice(settings: Settings) -> str:
-    """Return what to do where too many decisions are open."""
-    if settings.outcomes.window:
-        return (
-            f"wait, since windows of {duration(settings.outcomes.window)} end them, or cancel old ones with void_open()"
-        )
-    age = duration(settings.outcomes.max_age)
-    do = "report or cancel open decisions, or cancel old ones with void_open()"
-    return f"{do}; after {age} they make room automatically"
 
 
 _STATUS = {
