@@ -68,7 +68,9 @@ def chosen(world: str, seed: int) -> str:
     table = log_of(world, seed)
     train, test = table.filter(pl.col("list") < LISTS * 3 // 4), table.filter(pl.col("list") >= LISTS * 3 // 4)
     columns = {name: name for name in table.columns}
-    return str(clicks.compare_models(clicks.count(train, **columns), test).filter("chosen")["model"][0])
+    return str(clicks.compare_models(clicks.count(train, **columns), test).filter("chosen")["model"][0]).partition(":")[
+        0
+    ]
 
 
 def report() -> str:

@@ -46,7 +46,12 @@ def counts() -> Counts:
 
 
 def evaluation() -> Evaluation:
-    figures: dict[str, Any] = {"log_likelihood": -0.5, "log_likelihood_se": 0.1, "perplexity": 1.5}
+    figures: dict[str, Any] = {
+        "log_likelihood": -0.5,
+        "log_likelihood_se": 0.1,
+        "perplexity": 1.5,
+        "conditional_perplexity": 1.4,
+    }
     ranks = np.array([1.4, 1.6])
     return Evaluation(model=HOSTILE, perplexity_by_rank=ranks, lists=3, lists_left_out=0, **figures)
 

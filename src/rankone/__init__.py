@@ -16,6 +16,7 @@ _HOMES = {
         "rankone.analysis": "Analysis ReplayedPolicy WhatIf WhatIfLists analyse analyze evaluate evaluate_lists",
         "rankone.analysis.revenue": "RevenueAnalysis analyse_revenue",
         "rankone.clicks.rank1_test.check": "check_rank1",
+        "rankone.client.async_client": "AsyncClient",
         "rankone.client.client": "Client",
         "rankone.client.signing": "sign_visitor",
         "rankone.live.winners": "winners",

@@ -187,7 +187,6 @@ def test_wrong_input_is_a_sentence(place):
         ("fit", place / "log.tsv.gz", "-o", "regions"),
         ("compare-models", place / "log.tsv.gz", "--holdout", 2),
         ("compare-models", place / "log.tsv.gz", "-m", "pbm:speed=1"),
-        ("generate-log", place / "x", "--format", "csv"),
         ("generate-log", place, "--lists", 10),
         ("reproduce", "fig3", "--log", place / "log.tsv.gz", "--truth", "--out", place / "fig3"),
     ):

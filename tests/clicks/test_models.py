@@ -6,6 +6,7 @@ import pytest
 
 from rankone import clicks
 from rankone.clicks.counts.count_arrays import lists_of
+from rankone.clicks.models.evaluation import PRIORS
 from rankone.clicks.models.product import ProductModel
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
@@ -156,7 +157,7 @@ def test_every_model_is_chosen_on_its_own_logs(name):
     table, _ = read_from_the_top(3, 8_000, *WORLDS[name])
     train, test = table.filter(pl.col("list") < 6_000), table.filter(pl.col("list") >= 6_000)
     found = clicks.compare_models(clicks.count(train, **COLUMNS, list="list"), test)
-    assert found.filter("chosen")["model"].to_list() == [name]
+    assert [each.partition(":")[0] for each in found.filter("chosen")["model"]] == [name]
 
 
 def test_files_and_frames_have_the_same_tails(tmp_path, sessions, counts):
@@ -180,13 +181,15 @@ def test_files_and_frames_have_the_same_tails(tmp_path, sessions, counts):
 
 def test_comparison_ranks_all_models(counts, held_out):
     table = clicks.compare_models(counts, held_out)
-    assert sorted(table["model"]) == MODELS
+    assert sorted(each.partition(":")[0] for each in table["model"]) == MODELS
     assert table["log_likelihood"].is_sorted(descending=True)
     assert (table["behind"][0], table["behind_se"][0], table["chosen"].sum()) == (0.0, 0.0, 1)
     assert (table["behind_se"][1:] < table["se"][1:] * 1.5).all(), "differences are taken list by list"
     assert {f"rank {rank}" for rank in range(1, 6)} <= set(table.columns)
     only_cells = clicks.compare_models(clicks.Counts(counts.cells), held_out)
-    assert sorted(only_cells["model"]) == [name for name in MODELS if not clicks.MODELS.get(name).needs_lists]
+    assert sorted(each.partition(":")[0] for each in only_cells["model"]) == [
+        name for name in MODELS if not clicks.MODELS.get(name).needs_lists
+    ]
     with pytest.raises(InputError, match="a pandas, Polars"):
         clicks.evaluate(clicks.PBM().fit(counts), [1, 2])
     with pytest.raises(InputError, match="the columns"):
@@ -200,8 +203,51 @@ def test_comparison_takes_parameters_and_shows_progress(counts, held_out):
     table = clicks.compare_models(counts, held_out, models=specs, progress=lambda *call: calls.append(call))
     scores = dict(zip(table["model"], table["log_likelihood"], strict=True))
     assert scores["pbm"] == pytest.approx(scores["pbm:scale=as-is"], abs=1e-9)  # a scale changes no probability
-    assert scores["pbm"] != scores["pbm:prior=0x0"]
+    assert scores["pbm"] == scores["pbm:prior=0x0"], "a name means what `as_model` makes of it"
     assert calls == [(1, 3), (2, 3), (3, 3)]
+
+
+def rarely_shown(lists, seed):
+    """Lists of 5 of 40 items, which attract little."""
+    rng = np.random.default_rng(seed)
+    attraction, examined = np.linspace(0.02, 0.12, 40), np.linspace(1.0, 0.4, 5)
+    items = rng.permuted(np.tile(np.arange(40), (lists, 1)), axis=1)[:, :5]
+    clicked = rng.random(items.shape) < attraction[items] * examined
+    columns = {"list": np.repeat(np.arange(lists), 5), "query": "q", "item": items.ravel().astype(str)}
+    return pl.DataFrame(
+        {**columns, "position": np.tile(np.arange(1, 6), lists), "clicked": clicked.ravel().astype(int)}
+    )
+
+
+def test_a_prior_is_chosen_by_held_out_likelihood_and_named():
+    """Items are shown some 40 times: without a prior the model overfits. The text in the table makes the very model."""
+    few, held_out = clicks.count(rarely_shown(320, 1), **COLUMNS), rarely_shown(2_000, 2)
+    table = clicks.compare_models(few, held_out)
+    scores = {row["model"]: row["log_likelihood"] for row in table.iter_rows(named=True)}
+    (spec,) = [name for name in scores if name.startswith("pbm:")]
+    tried = {
+        each: clicks.evaluate(clicks.as_model(f"pbm:prior={each}").fit(few), held_out) for each in ("0x0", *PRIORS)
+    }
+    best = max(tried, key=lambda each: tried[each].log_likelihood)
+    assert spec == f"pbm:prior={best}" != "pbm:prior=0x0"
+    assert scores[spec] == pytest.approx(tried[best].log_likelihood, abs=0.002), "half of the lists may choose another"
+    assert table.filter(model=spec)["perplexity"].item() == tried[best].perplexity
+
+
+def test_perplexities_are_those_of_the_definition(counts, held_out):
+    """Clicks above unknown, and given them: 2 to the minus mean binary logarithm, rank by rank."""
+    model = clicks.DBN().fit(counts)
+    found, rows = clicks.evaluate(model, held_out), model.predict(held_out)
+    for column, value in {
+        "click_probability": found.perplexity,
+        "given_clicks_above": found.conditional_perplexity,
+    }.items():
+        chance = (
+            pl.when(pl.col("clicked") == 1).then(pl.col(column)).otherwise(1.0 - pl.col(column)).clip(1e-6, 1 - 1e-6)
+        )
+        by_rank = rows.drop_nulls(column).group_by("position").agg((-chance.log(2.0).mean()).alias("bits"))
+        assert (2.0 ** by_rank["bits"]).mean() == pytest.approx(value, rel=1e-9)
+    assert found.conditional_perplexity < found.perplexity
 
 
 @pytest.mark.parametrize(

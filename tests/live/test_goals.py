@@ -348,7 +348,7 @@ def test_a_guardrail_that_changes_is_an_event_of_the_journal(tmp_path: Path) -> 
                 experiment.do(requests)
                 watch.now += 2 * SECOND
             before = experiment.changes()
-            assert [change.kind for change in before] == ["created", f"guardrail {status}"]
+            assert [change.kind for change in before] == ["create", f"guardrail {status}"]
             assert before[1].what == f"guardrail 'other' {status}; leading: price 'high'"
             report = experiment.report()
             told = report.goals[0]

@@ -103,6 +103,7 @@ NEEDS = {
     "page_charts_js": None,
     "page_dom_js": None,
     "page_edge_js": None,
+    "page_winners_js": None,
     "chart_library": None,
     "list_settings": None,
     "snippet": None,

@@ -75,3 +75,12 @@ def test_no_figure_stands_alone_in_a_row(url, open_page, name, size):
     whole = page.evaluate("document.querySelector('#figures').clientWidth")
     for box, top in zip(boxes, tops, strict=True):
         assert tops.count(top) > 1 or box["width"] >= whole - 2
+
+
+def test_winners_of_all_experiments_are_a_list(url, open_page):
+    page = open_page(url)
+    shown(page, "busy")
+    page.locator("#winners summary").click()
+    page.wait_for_function("document.querySelector('#winners-headline').textContent.includes('have a winner')")
+    assert "0 of 2 experiments have a winner" in page.locator("#winners-headline").inner_text()
+    assert page.locator("#winners-assumes").inner_text().startswith("Assumes")

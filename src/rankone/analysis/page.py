@@ -71,7 +71,6 @@ def _for_people(combinations: pl.DataFrame) -> pl.DataFrame:
 
 
 def _recipe(result: Analysis) -> str:
-    """Python that makes the answer again from the file of counts."""
     settings = {
         "factors": list(result.counts.factors),
         "slice": None if result.counts.slices is None else "slice",
@@ -84,7 +83,6 @@ def _recipe(result: Analysis) -> str:
 
 
 def _files(result: Analysis) -> dict[str, str]:
-    """The tables as files; where there are days the counts of each, too."""
     files = {"levels.csv": result.levels.write_csv(), "combinations.csv": result.combinations.write_csv()}
     counts, slices = result.counts, result.counts.slices
     if slices is not None:

@@ -100,13 +100,11 @@ def headline(result: Analysis) -> str:
 
 
 def _leader(result: Analysis) -> tuple[dict[str, str], Bounded]:
-    """Return what is ahead, and its rate: as observed where levels cannot be ranked."""
     observed = result.doubtful or bool(result.groups)
     return (result.winner.levels, result.winner.rate) if observed else (result.best, result.rate)
 
 
 def _enough(result: Analysis) -> bool:
-    """Whether each level of what is ahead has clicks enough to say so."""
     clicks = {(row["factor"], row["level"]): row["clicked"] for row in result.levels.iter_rows(named=True)}
     return result.decided or min(clicks[own] for own in _leader(result)[0].items()) >= FEW_CLICKS
 
@@ -222,7 +220,6 @@ def _next_step(result: Analysis) -> str:
 
 
 def _visitors(result: Analysis) -> str:
-    """Say about how many visitors that takes, if what was fitted were true."""
     said = ""
     if result.counts.clicked.sum() < _FEWEST_CLICKS:
         return said
@@ -265,7 +262,6 @@ def _conditions(result: Analysis) -> list[str]:
 
 
 def _scatter(result: Analysis) -> list[str]:
-    """Say how much clicks scatter, and what levels do from day to day."""
     slices, scatter, said = result.counts.slices, result.day_scatter, [f"{result.dispersion.sentence}."]
     if slices is None or result.dispersion.origin == "given":
         return said

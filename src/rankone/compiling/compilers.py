@@ -194,7 +194,6 @@ class EntryCompiler(Compiler):
 
 @contextlib.contextmanager
 def _said_once() -> Iterator[None]:
-    """Say that something is compiled, once it takes long, and once in this process."""
     if not _unsaid:
         yield
         return

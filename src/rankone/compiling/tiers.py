@@ -160,8 +160,6 @@ class Tiered:
 
 
 class _Look:
-    """What is known of code that was not on disk."""
-
     due = pause = 0.0  # when to look next, and how long after the last look
     asked = 0  # how often the background was asked to compile it
     process: Any = None  # that was asked last
@@ -196,8 +194,6 @@ def looking() -> Iterator[list[str]]:
 
 
 class _Before:
-    """What arguments were, to have them back."""
-
     def __init__(self, arguments: tuple[Any, ...]) -> None:
         parts = list(_parts(arguments))
         arrays = [part for part in parts if isinstance(part, np.ndarray) and part.flags.writeable]

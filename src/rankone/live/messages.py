@@ -74,7 +74,7 @@ class Change(NamedTuple):
     by: (
         str | None
     )  # the id of the token with which it was requested; None: on the machine of the database, or by itself
-    kind: str = ""  # created, changed, stopped, archived, excluding, alarm, or guardrail violated, cleared or open
+    kind: str = ""  # create, change, stop, archive, exclude, alarm, or guardrail violated, cleared or open
 
 
 @dataclasses.dataclass

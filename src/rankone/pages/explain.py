@@ -118,12 +118,10 @@ class Explanation(Shown):
         return [sorted(own[: len(own) if len(own) <= MOST_LEVELS else _MOST_SHOWN].tolist()) for own in most]
 
     def _some(self) -> str:
-        """Say where the page shows only some of the levels."""
         large = [f"{name} ({len(own)})" for name, own in self.problem.level_names.items() if len(own) > MOST_LEVELS]
         return f"Of {', '.join(large)} only the {_MOST_SHOWN} levels are here that were shown most." if large else ""
 
     def _data(self) -> dict[str, Any]:
-        """What the page's script draws; combinations are lists of names."""
         kept, names = self._kept(), list(self.problem.level_names.values())
         total: Counter[Combination] = Counter()
         for frame in self.frames:

@@ -171,7 +171,6 @@ def _sizes(policy: Policy, shape: Sequence[int], named: dict[str, int]) -> Shape
 
 
 def _clicks(clicked: Any, count: int) -> list[int]:
-    """Return the outcome of a decision as zeros and ones, one per position."""
     given = clicked if count > 1 else [clicked]
     if count > 1 and (isinstance(given, str) or not hasattr(given, "__len__") or len(given) != count):
         raise InputError(f"clicked as {count} answers, one per position", clicked, "tell True or False of each")

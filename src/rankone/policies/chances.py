@@ -79,7 +79,6 @@ def check_chances(policy: Policy, n_rows: int, n_cols: int) -> None:
 
 
 def _refuse_wrong(table: Floats, cross: Floats, shown: tuple[int, ...], label: str) -> None:
-    """Refuse probabilities that are negative, do not sum to 1, or call impossible what was just decided."""
     kind = "pair" if len(shown) == 2 else "combination"
     what, do = f"probabilities of '{label}'", "see `chances` in rankone.kernels.policy, or register none"
     if not (table >= 0.0).all():

@@ -171,7 +171,6 @@ def _from_values(values: Any, default_name: str | None, where: str) -> Problem:
 
 
 def _with_texts(key: str, value: Any) -> Any:
-    """Return names as texts: in a file, a number may be a name."""
     if key.endswith("_names") and isinstance(value, list):
         return [str(name) for name in value]
     return str(value) if key == "name" else value

@@ -340,7 +340,6 @@ class Product(Problem, Shown):
         save_problem(self, path)
 
     def _named_rules(self) -> list[dict[str, str]]:
-        """Return what is forbidden, by the names of factors and levels."""
         return [
             {
                 factor: names[level]

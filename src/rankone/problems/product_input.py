@@ -75,7 +75,6 @@ def level_names(names: Any, length: int, what: str, given: Any = None, axis: str
 
 
 def _indices(factor: Any, level: Any, levels: Levels) -> tuple[int, int]:
-    """Return the index of a factor, and that of its level."""
     own = levels[one_of("factor", factor, levels)]
     return list(levels).index(factor), list(own).index(one_of(f"level of {factor}", level, own))
 

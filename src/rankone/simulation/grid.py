@@ -116,7 +116,6 @@ def _points(grid: Grid, *given: list[Any]) -> Iterator[Point]:
 
 
 def _check_grid(grid: Grid, texts: Iterable[str]) -> None:
-    """Refuse a grid and texts that do not name the same things."""
     used = {name for text in texts for _, name, _, _ in _parts(text) if name is not None}
     for name, values in grid.items():
         if isinstance(values, (str, bytes)) or not isinstance(values, Sequence) or len(values) == 0:

@@ -175,7 +175,6 @@ def _for_changes(rank1: bool | None, stages_only: bool, horizon: int | None) -> 
 
 
 def _steady(rank1: bool, late: bool, unproven: str) -> Recommendation:
-    """Recommend what has the least regret where nothing changes."""
     if not rank1:
         cost = f"; outcomes 1,000 decisions late added {percent(THOMPSON_LATE)} to its regret in the arena" * late
         return _advice("thompson", f"needs no structure and no horizon{cost}{unproven}")
@@ -189,7 +188,6 @@ def _steady(rank1: bool, late: bool, unproven: str) -> Recommendation:
 
 
 def _insured(combinations: int | None) -> Recommendation:
-    """Recommend what to do while nobody knows whether the combinations are rank-1."""
     if combinations is not None and as_whole_number("combinations", combinations) > MOST_INSURED:
         why = f"insurance does not pay beyond {MOST_INSURED} combinations: run `rankone check-rank1` on what it finds"
         return _advice("uts", why)

@@ -192,7 +192,6 @@ def _report_part(report: Progress, before: int, total: int, done: int, _: int) -
 
 
 def _seed(seed: int | None, out: str | Path | None) -> int:
-    """Return the seed, that of a study which is to be continued, or one that is drawn."""
     if seed is None and out is not None and (Path(out) / "study.json").exists():
         return int(read_about(Path(out), "study")["seed"])
     return as_seed(seed)

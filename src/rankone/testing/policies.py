@@ -334,7 +334,6 @@ class PolicySuite(Suite):
         return [array.tobytes() for array in state]
 
     def _journal(self, steps: int) -> Stretch:
-        """Play, and write down every event as a journal would."""
         events: list[tuple[int, Any, list[int]]] = []
         play(self.game, self.agent(), steps, self.game.mixed, 9, late=5, void=_VOID, events=events)
         return _stretch(self.game, events, self.policy)
@@ -356,7 +355,6 @@ def n_features(policy: Policy, shape: Sequence[Any]) -> int:
 
 
 def _context(policy: Policy, shape: Sequence[int], number: int) -> tuple[float, ...]:
-    """Return the context of a decision: the segment of who asks, or a feature for each item."""
     if policy.decision_kind == "list":
         return tuple(np.eye(shape[0]).ravel().tolist())
     of_items = np.eye(math.prod(shape)).ravel().tolist() if hasattr(policy, "users") and not policy.by_segment else []
@@ -382,7 +380,6 @@ def _stretch(game: Game, events: list[tuple[int, Any, list[int]]], policy: Polic
 
 
 def _variants(policy: Policy) -> list[Policy]:
-    """Return the policy with each of its numbers changed."""
     result = []
     for name, value in dataclasses.asdict(policy).items():
         if isinstance(value, float):

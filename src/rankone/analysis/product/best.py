@@ -1,24 +1,22 @@
 """Which level of each factor is best and how far the others are from it, whichever is truly best.
 
-The best level of the data is chosen by the data, so an interval for "this level against the best one" must hold
-whatever was chosen. Bounds compare each level with every rival (Hsu, "Multiple comparisons", 1996, chapter 4: multiple
-comparisons with the best): a level is at least as good, as a share of the best, as its lowest lower bound against any
-rival says, and at most as its lowest upper bound says. A level whose upper bound is below 1 is not the best one.
+The best level is chosen by the data, so bounds compare each level with every rival (Hsu, "Multiple comparisons", 1996,
+chapter 4: multiple comparisons with the best): a level is at least as good, as a share of the best, as its lowest lower
+bound against any rival says, and at most as its lowest upper bound says. One whose upper bound is below 1 is not best.
 
 All such calls of all factors together are wrong with probability `doubt` at most, whatever is true, also where levels
-tie and several are the best: if M levels of a factor with K are, M (K - 1) comparisons can go wrong. Nobody knows M, so
-all levels are taken to be among the best until they are called out; then the rest is compared once more, with that many
-comparisons sharing the doubt (Holm 1979: while no best level is out, those that are not out are at least the best
-ones, so a first wrong call has probability `doubt` at most).
+tie: if M levels of a factor with K are best, M (K - 1) comparisons can go wrong. Nobody knows M, so all levels are
+taken to be among the best until they are called out; then the rest is compared once more, with that many comparisons
+sharing the doubt (Holm 1979: while no best level is out, those that are not out are at least the best ones, so a first
+wrong call has probability `doubt` at most).
 
-The rate of the best combination is chosen by the data, too, and so too high on average; its lower bound is therefore
-one for every combination that might have been chosen (Zrnic and Fithian, "Locally simultaneous inference", 2024: with
-a tenth of the doubt find the levels that another draw might have put first, and spend the rest on their combinations).
+The rate of the best combination is chosen by the data, too; its lower bound is therefore one for every combination that
+might have been chosen (Zrnic and Fithian, "Locally simultaneous inference", 2024: with a tenth of the doubt find the
+levels that another draw might have put first, and spend the rest on their combinations).
 
-**How many more impressions**, split as before, would settle which levels are best if the fitted rates were true.
-Intervals shrink with the root of what was shown. A level that may still be the best is out once its distance from the
-best one, as fitted, is as many standard errors as its bound asks for, and some more, so that the data may also fall a
-little short: enough for all open comparisons together to be settled six times out of ten at least (Bonferroni).
+**How many more impressions**, split as before, would settle which levels are best if the fitted rates were true? A
+level is out once its distance from the best one, as fitted, is as many standard errors as its bound asks for, and some
+more: enough for all open comparisons together to be settled six times out of ten at least (Bonferroni).
 """
 
 import math

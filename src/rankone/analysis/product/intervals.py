@@ -1,17 +1,14 @@
 """Intervals that hold with few clicks too: profile likelihood, with half a click in doubt.
 
 A contrast is a sum of levels' logarithms with signs: one level less another of its factor (a ratio), or one level of
-each factor (a click rate). Clicks come in whole numbers, so the chance that a bound is missed jumps; as in the exact
-interval of a single rate, half a click is given to what the bound must not miss: the upper end is that of the counts
-with half a click more for the levels with a plus and half a click fewer for those with a minus, the lower end the other
-way round. With no click at all the interval still ends, at about 3.4 clicks (the exact one: 3.7). A click less is a
-miss more, which weighs where rates are high: there the half click counts 1 / (1 - rate) times.
+each factor (a click rate). Clicks come in whole numbers; as in the exact interval of a single rate, half a click is
+given to what the bound must not miss: the upper end is that of the counts with half a click more for the levels with a
+plus and half a click fewer for those with a minus, the lower end the other way round. With no click at all the interval
+still ends, at about 3.4 clicks (the exact one: 3.7). Where rates are high the half click counts 1 / (1 - rate) times.
 
 Where days have effects (`rankone.analysis.product.day_effects`), the design's impressions count as on an average day,
 and the variance of a contrast is taken to be as many times that of the design as days and levels that scatter make it.
-
-The path along which the contrast moves is that of the tilted maximum (`rankone.numerics.product_fit`), so an end is
-found by searching one number, the tilt.
+An end is found by searching the tilt of a maximum (`rankone.numerics.product_fit`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """How good the winner of a noisy table really is: rates shrunk towards what the whole table says.
 
-The combination with the highest rate owes that rate to luck, too (the winner's curse). Empirical Bayes allows for it:
-the logarithm of a rate is a common part plus the effects of its levels plus a part of the combination's own, each kind
-of effect normal around 0 with a variance of its own, which is estimated from the table (Efron and Morris 1975; for
-counts by Laplace's approximation, MacKay 1992). Few levels cannot tell a variance, and the likeliest is then often 0,
-as if nothing differed at all; so each variance also has a few pseudo-observations, of the size that effects have in a
-public archive of headline tests: 0.2 for levels, 0.1 for what a combination adds.
+Empirical Bayes allows for the winner's luck: the logarithm of a rate is a common part plus the effects of its levels
+plus a part of the combination's own, each kind of effect normal around 0 with a variance that is estimated from the
+table (Efron and Morris 1975; for counts by Laplace's approximation, MacKay 1992). Few levels cannot tell a variance; so
+each also has a few pseudo-observations, of the size that effects have in a public archive of headline tests: 0.2 for
+levels, 0.1 for what a combination adds.
 """
 
 import numpy as np

@@ -123,15 +123,8 @@ def fit(cells: Cells, shown: Floats, clicked: Floats, start: Floats) -> Floats:
     return weights
 
 
-class Predicted(NamedTuple):
-    """What a model fitted to other decisions expects of each: of what was shown, and of the target."""
-
-    shown: Floats
-    target: Floats
-
-
-def cross_fitted_visitors(log: Logged, visitors: Visitors, seed: int) -> Predicted:
-    """Fit the model to the other folds of each decision."""
+def cross_fitted_visitors(log: Logged, visitors: Visitors, seed: int) -> tuple[Floats, Floats]:
+    """Return what a model fitted to other decisions expects of each: of what was shown, and of the target."""
     starts = np.cumsum([0, *log.sizes[:-1]])
     levels = np.zeros((len(log.cells), 1 + sum(log.sizes)))
     levels[:, 0] = 1.0
@@ -155,13 +148,13 @@ def cross_fitted_visitors(log: Logged, visitors: Visitors, seed: int) -> Predict
             rates = sigmoid(visitors.features @ (weights @ levels[at]))
             expected += wanted[pairs % len(wanted), at] * rates[pairs // len(wanted)]
         target[here] = expected[pair.ravel()[here]]
-    return Predicted(own, target)
+    return own, target
 
 
-def visitor_estimates(log: Logged, predicted: Predicted) -> list[Estimate]:
+def visitor_estimates(log: Logged, shown: Floats, target: Floats) -> list[Estimate]:
     """Return the direct and the doubly robust estimate by the model; of levels never shown there is none."""
-    target = np.full(len(log.reward), np.nan) if log.unknown > 0.0 else predicted.target
-    scores = target + log.weight * (log.reward - predicted.shown)
+    target = np.full(len(log.reward), np.nan) if log.unknown > 0.0 else target
+    scores = target + log.weight * (log.reward - shown)
     direct = Estimate("logit-dm", float(target.mean()), np.nan, np.nan)
     return [direct, mean_estimate("logit-dr", scores, effective_size(log.weight))]
 

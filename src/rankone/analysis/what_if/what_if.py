@@ -246,8 +246,8 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     visitors, table_of_clicks = visitor_model.visitors_of(rows.table, used), None
     if used:
         predicted = visitor_model.cross_fitted_visitors(logged, visitors, seed)
-        every += visitor_model.visitor_estimates(logged, predicted)
-        table_of_clicks = visitor_model.calibration(predicted.shown, logged.reward, level)
+        every += visitor_model.visitor_estimates(logged, *predicted)
+        table_of_clicks = visitor_model.calibration(predicted[0], logged.reward, level)
     answer = estimate_table(every, level, logged.reward)
     worth = answer.filter(pl.col("estimator").is_in(_NEED_SUPPORT))["effective"]
     return WhatIf(

@@ -177,7 +177,6 @@ def position_number(names: Sequence[str]) -> pl.Expr:
 
 
 def _numbered(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Number positions that are texts: whole numbers as they are, names in the order of the alphabet."""
     texts = table["position"].cast(pl.String)
     whole = texts.cast(pl.Int64, strict=False)
     if whole.null_count() == texts.null_count() and whole.is_between(1, MOST_POSITIONS).all():
@@ -206,7 +205,6 @@ def as_names(schema: Mapping[str, pl.DataType], columns: Iterable[str]) -> list[
 
 
 def _checked(table: pl.DataFrame, numbers: list[str]) -> pl.DataFrame:
-    """Return positions and numbers as numbers; refuse what is missing, negative, no whole number or out of range."""
     named, values = [*CELL, *numbers], pl.col("position", *numbers)
     table = table.with_columns(values.cast(pl.Float64, strict=False).fill_nan(None))
     wrong = {

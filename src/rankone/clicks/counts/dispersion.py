@@ -75,7 +75,6 @@ def estimated_dispersion(combination: Ints, when: Ints | None, shown: Floats, cl
 
 
 def _expected(combination: Ints, when: Ints | None, shown: Floats, clicked: Floats) -> tuple[Floats, int]:
-    """Return expected clicks of each row and how many parameters were fitted to rows with clicks."""
     by_combination = np.bincount(combination, clicked) / np.maximum(np.bincount(combination, shown), 1.0)
     used = len(np.unique(combination[by_combination[combination] > 0.0]))
     if when is None:

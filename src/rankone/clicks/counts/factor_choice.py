@@ -80,7 +80,6 @@ def _is_numbering(column: pl.Series) -> bool:
 
 
 def _refuse_tests(table: pl.DataFrame, kinds: Mapping[str, Kind]) -> None:
-    """Ask for one test where a column numbers several."""
     for name in kinds:
         words = set(words_of(name))
         if words & {"test", "experiment"} and words & NUMBER_OF and (tests := table[name].n_unique()) > 1:
@@ -89,7 +88,6 @@ def _refuse_tests(table: pl.DataFrame, kinds: Mapping[str, Kind]) -> None:
 
 
 def _refuse_groups(table: pl.DataFrame, chosen: Sequence[str], one_table: bool) -> None:
-    """Ask for one table where the rows are those of several."""
     words = {name: set(words_of(name)) for name in chosen if table[name].n_unique() > 1}
     groups = [name for name, own in words.items() if own & GROUP and own <= GROUP | {"name", "id", "title"}]
     goals = [name for name in groups if words[name] & GOALS]
@@ -108,7 +106,6 @@ def _refuse_groups(table: pl.DataFrame, chosen: Sequence[str], one_table: bool) 
 
 
 def _is_running(table: pl.DataFrame, name: str, chosen: Sequence[str]) -> bool:
-    """Whether a column numbers the rows, beside others that come again and again."""
     column = table[name]
     others = [other for other in chosen if other != name]
     if not column.n_unique() == table.height > 3 or all(table[other].n_unique() == table.height for other in others):

@@ -121,8 +121,6 @@ def _counts(
 
 
 def _slice(table: pl.DataFrame, kinds: Mapping[str, Kind]) -> str | None:
-    """Return the column that says when, of several the one with the most usual name."""
-
     def changes(name: str) -> bool:
         times = table[name].unique()
         days = days_of(times)
@@ -136,7 +134,6 @@ def _slice(table: pl.DataFrame, kinds: Mapping[str, Kind]) -> str | None:
 
 
 def _unusual_times(column: pl.Series) -> list[str]:
-    """Say what was taken for a time by its name alone."""
     times = column.unique(maintain_order=True)
     if days_of(times) is not None or whole_numbers(times) is not None:
         return []
@@ -149,7 +146,6 @@ def _there(table: pl.DataFrame) -> str:
 
 
 def _named(table: pl.DataFrame, name: str) -> str:
-    """Return the column of a name, in capitals or not."""
     if name in table.columns:
         return name
     alike = [column for column in table.columns if column.strip().casefold() == name.strip().casefold()]

@@ -349,7 +349,6 @@ def _of_export(table: pl.DataFrame, factors: Sequence[str]) -> tuple[pl.DataFram
 
 
 def _repeats(rows: pl.DataFrame, names: Sequence[str]) -> Dispersion | None:
-    """Estimate the dispersion from rows of the same combination, or from slices of time."""
     combination, when = (
         rows.select(key.rank("dense") - 1).to_series().to_numpy() for key in (pl.struct(names), pl.col("slice"))
     )

@@ -50,7 +50,6 @@ def total_words(table: pl.DataFrame) -> pl.Series:
 
 
 def _totals(column: pl.Series) -> pl.Series:
-    """Return which texts of a column are words for a total."""
     known, plain = column.unique().to_frame(), _plain(pl.col(column.name))
     if known.height > _MOST_VALUES:
         known = known.clear()
@@ -188,7 +187,6 @@ def _adds_up(row: dict[str, Any], above: pl.DataFrame, others: pl.DataFrame, nam
 
 
 def _some(rows: pl.DataFrame, names: Sequence[str]) -> str:
-    """Name rows by their number and the first level they have, or what calls them a total."""
     sentences = []
     for row in rows.head(3).to_dicts():
         level = next((row[name] for name in names if row[name] not in BLANK), (row["total"] or "").capitalize())

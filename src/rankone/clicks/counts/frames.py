@@ -110,7 +110,6 @@ def count(
 
 
 def _check_columns(schema: Mapping[str, Any], wanted: Mapping[str, str], numbers: Iterable[str]) -> None:
-    """Refuse a frame without the columns that are named, or with other than numbers where these are needed."""
     for name, column in wanted.items():
         if column not in schema:
             raise InputError(f"a column '{column}' ({name})", f"the columns {', '.join(schema)}", f"pass {name}='...'")
@@ -169,7 +168,6 @@ def _conditions(kinds: Mapping[str, Any], missing: list[str]) -> dict[str, tuple
 
 
 def _reasons(table: Any, conditions: Mapping[str, tuple[str, nw.Expr]]) -> dict[str, int]:
-    """Count the unusable rows by the first condition that they do not meet."""
     so_far, numbers = nw.lit(True), {}
     for index, (_, fine) in enumerate(conditions.values()):
         numbers[f"reason {index}"] = as_number(so_far & ~fine).sum()

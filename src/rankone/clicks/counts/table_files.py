@@ -255,7 +255,6 @@ def _without_copies(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _too_many(text: str, separator: str, fields: int, name: str, above: int) -> InputError:
-    """Say which line has more fields than the header; so many stand above it."""
     rows, first = csv.reader(io.StringIO(text), delimiter=separator), 1
     for row in rows:
         if len(row) > fields:

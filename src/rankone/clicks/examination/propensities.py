@@ -223,7 +223,6 @@ def propensities(
 
 
 def _weighted(curve: ExaminationCurve, clip: float) -> pl.DataFrame:
-    """Add propensity, weight and whether it is clipped to the table of a curve."""
     linked, inverse = pl.col("position").is_in(curve.linked), 1.0 / pl.col("examination")
     known: dict[str, Any] = {"propensity": "examination", "low": "low", "high": "high"}
     known["weight"] = pl.min_horizontal(inverse, pl.lit(clip))

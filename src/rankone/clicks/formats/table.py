@@ -121,7 +121,6 @@ class Table(Format):
             self._take(rest, True, collector)
 
     def _header(self, source: Source) -> list[str]:
-        """Return the names of the columns; none of an empty file."""
         head = source.head(LONGEST_LINE)
         if head.startswith(PARQUET):
             with _whole_parquet(source):
@@ -264,7 +263,6 @@ class Table(Format):
 
 
 def _separator(text: str | None) -> str | None:
-    """Return the separator; a tab is hard to type in a shell."""
     named = {"tab": "\t", "\\t": "\t", "": None}.get(text or "", text)
     if named is not None and not (len(named) == 1 and named.isascii()):
         raise InputError("a separator of one character", text, "write separator=; or separator=tab, for example")
@@ -272,7 +270,6 @@ def _separator(text: str | None) -> str | None:
 
 
 def _encoding(name: str) -> str:
-    """Return an encoding in which a line end is one byte, as the splitting into lines needs."""
     try:
         if b"a,\n".decode(name) == "a,\n":
             return name

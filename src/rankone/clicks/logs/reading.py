@@ -166,7 +166,6 @@ def _format_of(sources: list[Source], name: str | None) -> type[Format]:
 
 
 def _remedy(head: bytes) -> str:
-    """Say what to do about a file that looks like no log, by how it begins."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "save it in UTF-8 (it is in UTF-16)"
     if head.startswith(b"#"):

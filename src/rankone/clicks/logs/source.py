@@ -57,7 +57,6 @@ def find_files(paths: Paths) -> list[Path]:
 
 
 def _refuse(path: Path) -> NoReturn:
-    """Say why there is nothing to read at a path."""
     if path.is_dir():
         raise InputError("This is a directory:", str(path), f"name the files in it: '{path}/*'")
     if path.exists():

@@ -268,7 +268,6 @@ def per_position(cells: Cells, numbers: Floats) -> Floats:
 
 
 def _warnings(summary: pl.DataFrame) -> list[str]:
-    """Say which queries of an overview should not be trusted, and why."""
     clicked = pl.col("clicks") > 0
     where = {
         "too_little_data": clicked & pl.col("too_little_data") if "too_little_data" in summary.columns else False,

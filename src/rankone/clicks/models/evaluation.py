@@ -2,14 +2,20 @@
 
 As PyClick and Chuklin, Markov, de Rijke (2015), chapter 5: the log-likelihood is the mean over lists of the mean over
 ranks of log P(click or not | clicks above); the perplexity at a rank is 2 to the minus mean log2 of P(click or not),
-clicks above unknown. Ranks that a list does not show do not count. Probabilities are kept off 0 and 1 by 1e-6.
+clicks above unknown (PyClick's `Perplexity`), the conditional one the same, given them (`PerplexityCond`). Ranks that a
+list does not show do not count. Probabilities are kept off 0 and 1 by 1e-6.
 
 Models are compared list by list: the difference of two is known much better than either. Of those not clearly behind
 the best one (2 standard errors of the difference) the one with the fewest parameters is chosen.
+
+Items that were shown rarely are overfitted without a prior, and how much of one is right depends on the log. So where
+no models are named each has the prior, its own or one of `PRIORS`, with which it predicts held-out lists best. Half of
+these choose for the others and the other way round, so that no list is predicted with what it chose itself; the table
+names the prior that all of them choose. A model that is named is what `as_model` makes of the name.
 """
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +30,7 @@ from rankone.numerics.arrays import Floats
 from rankone.progress import as_progress
 
 _KEPT_OFF = 1e-6
+PRIORS = ("1x2", "1x10")  # pseudo-counts (clicks, impressions): PyClick's, and some that expect fewer clicks
 CLEARLY = 2.0  # standard errors
 
 
@@ -35,6 +42,7 @@ class Evaluation(Shown):
     log_likelihood: float
     log_likelihood_se: float
     perplexity: float
+    conditional_perplexity: float
     perplexity_by_rank: Floats
     lists: int
     lists_left_out: int  # of queries that were not fitted
@@ -54,20 +62,25 @@ def evaluate(model: ClickModel, lists: Any) -> Evaluation:
 
 
 def _scores(model: ClickModel, lists: Any) -> tuple[Evaluation, Floats]:
-    """Score a model; also the log-likelihood of each list."""
     cells = model.cells_
     held_out = lists_of(lists, cells, cells.n_positions)
     conditional, marginal = model.chances(held_out, model.of_lists(held_out))
     shown = held_out.shown
     per_list = np.where(shown, np.log(_chance(conditional, held_out.clicked)), 0.0).sum(axis=1) / shown.sum(axis=1)
     seen = shown.sum(axis=0)
-    bits = np.where(shown, np.log2(_chance(marginal, held_out.clicked)), 0.0).sum(axis=0)
-    by_rank = np.where(seen > 0, 2.0 ** (-bits / np.maximum(seen, 1)), np.nan)
+    by_rank, given_above = (
+        np.where(seen > 0, 2.0 ** (-bits / np.maximum(seen, 1)), np.nan)
+        for bits in (
+            np.where(shown, np.log2(_chance(each, held_out.clicked)), 0.0).sum(axis=0)
+            for each in (marginal, conditional)
+        )
+    )
     scores = Evaluation(
         model=model.name,
         log_likelihood=float(per_list.mean()),
         log_likelihood_se=float(per_list.std() / np.sqrt(len(per_list))),
         perplexity=float(np.nanmean(by_rank)),
+        conditional_perplexity=float(np.nanmean(given_above)),
         perplexity_by_rank=by_rank,
         lists=len(per_list),
         lists_left_out=held_out.left_out,
@@ -85,26 +98,31 @@ def compare_models(
     """Fit models on counts and score them on held-out lists; the best log-likelihood first.
 
     `behind` is how far a model is behind the best, per list and rank, and `behind_se` the standard error of that
-    difference; `chosen` marks the smallest model that is not clearly behind (`parameters` of them).
+    difference; `chosen` marks the smallest model that is not clearly behind (`parameters` of them). `model` is a text
+    that `as_model` reads, with the prior.
 
     Args:
         counts: what to fit on.
         lists: the held-out lists, as `evaluate` takes them.
-        models: models, or their names as in ``"pbm:prior=1x2"``; without them, every model that the counts allow.
-            A name that sets no prior stands for the model with pseudo-counts (1, 2), if it takes any, so that the
-            comparison is fair to all.
+        models: models, or their names as in ``"pbm:prior=1x2"``, each as it is named; without them, every model that
+            the counts allow, with the prior that predicts held-out lists best.
         progress: True for a bar, or a function, called with models done and in all.
     """
     if models is None:
-        models = [name for name, kind in MODELS.known().items() if counts.has_lists or not kind.needs_lists]
-    ready = [(chosen, _smoothed(chosen)) if isinstance(chosen, str) else (chosen.name, chosen) for chosen in models]
+        allowed = [name for name, kind in MODELS.known().items() if counts.has_lists or not kind.needs_lists]
+        ready = [(name, _priors_of(name)) for name in allowed]
+    else:
+        ready = [(each if isinstance(each, str) else each.name, [each]) for each in models]
     rows, each, report = [], {}, as_progress(progress, "models")
-    for done, (label, chosen) in enumerate(ready, 1):
-        scores, each[label] = _scores(chosen.fit(counts), lists)
+    for done, (name, specs) in enumerate(ready, 1):
+        label, chosen, scores, own = _best_prior(specs, counts, lists)
+        label = label if len(specs) > 1 else name
+        each[label] = own
         report(done, len(ready))
         rows.append(
             {"model": label, "log_likelihood": scores.log_likelihood, "se": scores.log_likelihood_se}
             | {"parameters": chosen.n_parameters_, "perplexity": scores.perplexity}
+            | {"conditional_perplexity": scores.conditional_perplexity}
             | {f"rank {rank}": value for rank, value in enumerate(scores.perplexity_by_rank, 1)}
             | {"lists": scores.lists, "left_out": scores.lists_left_out}
         )
@@ -127,11 +145,27 @@ def _difference(best: Floats, other: Floats) -> tuple[float, float]:
     return float(apart.mean()), float(apart.std() / np.sqrt(len(apart)))
 
 
-def _smoothed(spec: str) -> ClickModel:
-    name, _, settings = spec.partition(":")
-    if "prior" in parameters(MODELS.get(name)) and "prior=" not in settings:
-        settings = f"{settings},prior=1x2"
-    return as_model(f"{name}:{settings}")
+def _priors_of(name: str) -> list[str | ClickModel]:
+    """Return a model with each prior, if it takes any."""
+    if "prior" not in parameters(MODELS.get(name)):
+        return [name]
+    own = "{:g}x{:g}".format(*getattr(as_model(name), "prior"))  # noqa: B009 - only some models have one
+    return [f"{name}:prior={prior}" for prior in dict.fromkeys([own, *PRIORS])]
+
+
+def _best_prior(
+    specs: Sequence[str | ClickModel], counts: Counts, lists: Any
+) -> tuple[str, ClickModel, Evaluation, Floats]:
+    """Return the best of some models by its text, and what it scores; list by list what the other half chose scores."""
+    fitted = [as_model(spec).fit(counts) for spec in specs]
+    scores, each = zip(*(_scores(model, lists) for model in fitted), strict=True)
+    table = np.array(each)
+    half = np.arange(table.shape[1]) % 2 == 0
+    best = int(table.mean(axis=1).argmax())
+    others = [int(table[:, own].mean(axis=1).argmax()) if own.any() else best for own in (half, ~half)]
+    own = np.where(half, table[others[1]], table[others[0]])
+    likelihood = {"log_likelihood": float(own.mean()), "log_likelihood_se": float(own.std() / np.sqrt(len(own)))}
+    return str(specs[best]), fitted[best], dataclasses.replace(scores[best], **likelihood), own
 
 
 def _chance(probability: Floats, clicked: Any) -> Floats:

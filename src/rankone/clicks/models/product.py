@@ -73,7 +73,6 @@ class ProductModel(ClickModel):
         return np.asarray(self._group(cells.query_of_item))
 
     def _cell_probabilities(self, cells: Cells) -> Floats:
-        """Click probability of each cell, kept off 0 and 1."""
         group = self._group_of_item(cells)[cells.item]
         product: Floats = self.item_attraction_[cells.item] * self.curves_[group, cells.position]
         return np.clip(product, 1e-12, 1.0 - 1e-12)
@@ -148,7 +147,6 @@ class ProductModel(ClickModel):
         )
 
     def _rate_ends(self, query: int, item: Ints, place: Ints, level: float) -> tuple[Floats, Floats]:
-        """Ends of the intervals of the rates of pairs of a query."""
         group = GroupProfile(self, self._group(query))
         ends = group.rates(item - group.items.start, place, level)
         return np.exp(ends.low), np.minimum(np.exp(ends.high), 1.0)
@@ -235,7 +233,6 @@ class ProductModel(ClickModel):
         return [self.problem(query) for query in self.cells_.queries]
 
     def _highest(self) -> Floats:
-        """The highest examination of each component, by group and label."""
         group, place = np.nonzero(self._labels >= 0)
         highest = np.zeros(self._labels.shape)
         np.maximum.at(highest, (group, self._labels[group, place]), self.curves_[group, place])

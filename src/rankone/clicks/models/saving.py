@@ -110,7 +110,6 @@ def _packed(value: Any) -> Any:
 
 
 def _unpacked(value: Any) -> Any:
-    """Turn what JSON held back into the value that it was."""
     if isinstance(value, list):
         return [_unpacked(each) for each in value]
     if not isinstance(value, dict):

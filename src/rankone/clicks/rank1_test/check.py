@@ -114,7 +114,6 @@ def check_factors(
 
 
 def _part_of(progress: CheckProgress, number: int, count: int) -> CheckProgress:
-    """Return what tells the progress of one test of several."""
     return lambda now, total: progress(number * total + now, count * total)
 
 

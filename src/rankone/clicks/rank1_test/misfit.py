@@ -9,17 +9,16 @@ the fitted levels, an interaction of its own for each combination, of standard d
 **Size.** Q(t^2), the sum of squared residuals over v + t^2 with the levels fitted by the same weights, is chi-squared
 with (combinations - levels left free) degrees of freedom at the true t^2, and falls with t^2. So chi-squared numbers,
 turned into t^2 by Q, are a distribution of what t^2 may be (the Q-profile of meta-analysis: Viechtbauer, Statistics in
-Medicine 26, 2007), with 0 where Q starts below them; an estimated dispersion adds its own scatter. A table that happens
-to fit better than chance makes likely tells nothing of small t^2, so for the upper end of the interval Q counts as at
-least its expectation without interactions (a power-constrained limit: Cowan, Cranmer, Gross and Vitells 2011): that
-only makes it wider. The share of the variance between combinations that is interaction is what t^2 leaves after
-fitting, t^2 (degrees of freedom) / (combinations), over that plus the variance of the fitted log rates, noise removed.
+Medicine 26, 2007), with 0 where Q starts below them; an estimated dispersion adds its own scatter. For the upper end of
+the interval Q counts as at least its expectation without interactions (a power-constrained limit: Cowan, Cranmer, Gross
+and Vitells 2011): that only makes it wider. The share of the variance between combinations that is interaction is what
+t^2 leaves after fitting, t^2 (degrees of freedom) / (combinations), over that plus the variance of the fitted log
+rates.
 
 **Cost.** Who shows the product's best combination b loses 1 - m_b / max m of the best clicks. Rates m are drawn given
-the data and each t^2 (levels, then interactions, which are their prior where a combination was never shown), so the
-loss has a distribution, of which the mean and the two ends are told. Everything is as if deviations were normal: with a
-handful of expected clicks per combination that is rough (`tests/clicks/test_misfit.py` measures how often the truth is
-inside).
+the data and each t^2 (levels, then interactions), so the loss has a distribution, of which the mean and the two ends
+are told. Everything is as if deviations were normal: with a handful of expected clicks per combination that is rough
+(`tests/clicks/test_misfit.py` measures how often the truth is inside).
 """
 
 import dataclasses

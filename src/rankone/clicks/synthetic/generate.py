@@ -25,7 +25,7 @@ from rankone.numerics.arrays import Floats, starts_of
 from rankone.numerics.seeds import generator
 from rankone.problems import RankOne
 from rankone.progress import Progress, as_progress
-from rankone.specs import number_in, one_of, whole_number
+from rankone.specs import number_in, whole_number
 from rankone.writing import whole_file
 
 #: What can be injected, as the reader tallies it, and the usual rates (a session, list or click each). Repeats and
@@ -49,7 +49,6 @@ HARDNESS = (
 )  # fmt: skip
 PAPER_ITEMS = (871, 807)
 POSITIONS = 10
-FORMATS = ("yandex-rpc", "yandex-pwsc")
 _SESSIONS_AT_ONCE = 4096
 
 
@@ -59,7 +58,6 @@ class GeneratedLog:
 
     path: Path
     world: World
-    suffix: str
     rows: int
     lists: int
     clicks: int
@@ -68,15 +66,12 @@ class GeneratedLog:
     @functools.cached_property
     def problems(self) -> list[RankOne]:
         """The truth, one problem per query, named as the reader of the format names the queries."""
-        return [
-            _problem(self.world, number, f"{number + 1}{self.suffix}") for number in range(len(self.world.popularity))
-        ]
+        return [_problem(self.world, number, f"{number + 1}_0") for number in range(len(self.world.popularity))]
 
 
 def generate_log(
     path: str | os.PathLike[str],
     lists: int = 400_000,
-    format: str = "yandex-rpc",
     *,
     queries: int = 20,
     items: int | None = None,
@@ -93,7 +88,6 @@ def generate_log(
     Args:
         path: the file to write.
         lists: sessions to write.
-        format: "yandex-rpc" or "yandex-pwsc".
         queries: number of queries; their frequencies follow Zipf's law.
         items: items a query; by default as in the paper: 871, 807, and 800 to 900 for the others.
         edges: True injects edge cases at the rates of `EDGES`; a mapping sets rates of its own.
@@ -116,12 +110,11 @@ def generate_log(
     number_in("sigma", sigma, "[0, inf)", example=0.1)
     number_in("steepness", steepness, "[0, inf)", example=2.5)
     number_in("random_share", random_share, "[0, 1]", example=0.05)
-    one_of("format", format, FORMATS)
     rng = generator(seed, "click log")
     truths = [_truth(place, items, rng) for place in range(queries)]
     world = _world(truths, sigma, steepness, random_share, epochs, rng)
-    paired, target, report = format == "yandex-pwsc", Path(path), as_progress(progress, "lists")
-    pen = log_writer.pen(_SESSIONS_AT_ONCE, POSITIONS, _rates(edges), paired)
+    target, report = Path(path), as_progress(progress, "lists")
+    pen = log_writer.pen(_SESSIONS_AT_ONCE, POSITIONS, _rates(edges))
     with whole_file(target) as part, _compressed(part, target.suffix) as file:
         for first in range(0, lists, _SESSIONS_AT_ONCE):
             last = min(first + _SESSIONS_AT_ONCE, lists)
@@ -132,7 +125,6 @@ def generate_log(
     return GeneratedLog(
         path=target,
         world=world,
-        suffix="" if paired else "_0",
         rows=rows,
         lists=written,
         clicks=clicks,

@@ -15,9 +15,9 @@ N_LISTS, N_CLICKS, N_ROWS = N_EDGES, N_EDGES + 1, N_EDGES + 2
 MOST_BYTES_A_SESSION = 4096
 _NONE = -1
 _UNKNOWN_ITEM = 900_000_000  # plus the session: an item that no list shows
-_SIZE, _SESSION, _QUERY, _PAGE, _TIME, _HELD_BACK = range(6)  # what `Pen.now` holds
-_TAB, _LINE_END, _COMMA, _UNREADABLE = 9, 10, 44, 63
-_CLICK, _SESSION_BEGINS, _LIST = 67, 77, 81  # C, M, Q
+_SIZE, _SESSION, _QUERY, _TIME, _HELD_BACK = range(5)  # what `Pen.now` holds
+_TAB, _LINE_END, _UNREADABLE = 9, 10, 63
+_CLICK, _LIST = 67, 81  # C, Q
 
 
 class World(NamedTuple):
@@ -38,24 +38,22 @@ class Pen(NamedTuple):
     buffer: Bytes
     tally: Ints  # edge cases, lists, clicks and rows
     rates: Floats  # of the edge cases
-    now: Ints  # bytes written; session, query, number of the list, time; document whose click comes later, or -1
+    now: Ints  # bytes written; session, query, time; document whose click comes later, or -1
     chosen: Ints  # documents of the current list
     second: Ints  # and of the next one, where there is one
     best: Floats  # room: the times of a race
-    paired: bool  # rows of the later challenge: sessions have a row, lists a number, items a domain
 
 
-def pen(sessions: int, positions: int, rates: Floats, paired: bool) -> Pen:
+def pen(sessions: int, positions: int, rates: Floats) -> Pen:
     """Return a pen for that many sessions at once, with lists of that many positions."""
     return Pen(
         buffer=np.empty(sessions * MOST_BYTES_A_SESSION, np.uint8),
         tally=np.zeros(N_EDGES + 3, np.int64),
         rates=rates,
-        now=np.zeros(6, np.int64),
+        now=np.zeros(5, np.int64),
         chosen=np.empty(positions, np.int64),
         second=np.empty(positions, np.int64),
         best=np.empty(positions),
-        paired=paired,
     )
 
 
@@ -122,61 +120,43 @@ def _contains(chosen: Ints, document: int) -> bool:
 
 @noalloc
 def _put_list(pen: Pen, world: World, chosen: Ints, shape: int) -> None:
-    """Write the row of a result list; `shape` is the edge case it shows, or -1."""
     query = pen.now[_QUERY]
     _put(pen, pen.now[_SESSION], _TAB)
     _put(pen, pen.now[_TIME], _TAB)
     _put_letter(pen, _LIST, _TAB)
-    if pen.paired:
-        _put(pen, pen.now[_PAGE], _TAB)
     _put(pen, query + 1, _TAB)
-    _put(pen, query + 1 if pen.paired else 0, _COMMA if pen.paired else _TAB)  # terms, or the region
-    if pen.paired:
-        _put(pen, query + 2, _TAB)
+    _put(pen, 0, _TAB)  # the region
     length = len(chosen) + (1 if shape == LONG else -3 if shape == SHORT else 0)
     for position in range(length):
         source = 0 if position == len(chosen) or (shape == DUPLICATE and position == len(chosen) - 1) else position
         item = world.items[chosen[source]] + (_UNKNOWN_ITEM if position == len(chosen) else 0)
-        _put(pen, item, _COMMA if pen.paired else _TAB)
-        if pen.paired:
-            _put(pen, item % 1000, _TAB)
+        _put(pen, item, _TAB)
     pen.buffer[pen.now[_SIZE] - 1] = _LINE_END
     pen.tally[N_LISTS] += 1
 
 
 @noalloc
-def _put_click(pen: Pen, time: int, page: int, item: int, edge: int) -> None:
-    """Write the row of a click, and the edge case that it shows (-1: none)."""
+def _put_click(pen: Pen, time: int, item: int, edge: int) -> None:
     _put(pen, pen.now[_SESSION], _TAB)
     _put(pen, time, _TAB)
     _put_letter(pen, _CLICK, _TAB)
-    if pen.paired:
-        _put(pen, page, _TAB)
     _put(pen, item, _LINE_END)
     pen.tally[N_CLICKS] += 1
     _count(pen, edge)
 
 
 @noalloc
-def _put_start(pen: Pen, epoch: int, rng: np.random.Generator) -> None:
-    """Write what comes before the first list of a session."""
+def _put_start(pen: Pen, rng: np.random.Generator) -> None:
     session = pen.now[_SESSION]
-    if pen.paired:
-        _put(pen, session, _TAB)
-        _put_letter(pen, _SESSION_BEGINS, _TAB)
-        _put(pen, 1 + epoch, _TAB)
-        _put(pen, session, _LINE_END)
-        _count(pen, _NONE)
     if rng.random() < pen.rates[BAD_ROW]:
         _put_letter(pen, _UNREADABLE, _LINE_END)
         _count(pen, BAD_ROW)
     if rng.random() < pen.rates[BEFORE_ANY]:
-        _put_click(pen, 0, 0, _UNKNOWN_ITEM + session, BEFORE_ANY)
+        _put_click(pen, 0, _UNKNOWN_ITEM + session, BEFORE_ANY)
 
 
 @noalloc
 def _draw_shape(pen: Pen, rng: np.random.Generator) -> int:
-    """Draw which edge case a list shows, -1 for none."""
     shape = _NONE
     for edge in (SHORT, LONG, DUPLICATE):
         if shape == _NONE and rng.random() < pen.rates[edge]:
@@ -190,7 +170,7 @@ def _put_clicks(
     pen: Pen, world: World, chosen: Ints, second: Ints, shape: int, late: bool, rng: np.random.Generator
 ) -> None:
     """Write the clicks on a list; where one may come `late`, after the second list, that is held back."""
-    now, page = pen.now, pen.now[_PAGE]
+    now = pen.now
     for position in range(len(chosen) - (3 if shape == SHORT else 1 if shape == DUPLICATE else 0)):
         document = chosen[position]
         if rng.random() >= world.attraction[document] * world.examination[now[_QUERY], position]:
@@ -199,11 +179,11 @@ def _put_clicks(
             now[_HELD_BACK] = document
             continue
         now[_TIME] += 7
-        _put_click(pen, now[_TIME], page, world.items[document], _NONE)
+        _put_click(pen, now[_TIME], world.items[document], _NONE)
         if rng.random() < pen.rates[REPEATED]:
-            _put_click(pen, now[_TIME] + 3, page, world.items[document], REPEATED)
+            _put_click(pen, now[_TIME] + 3, world.items[document], REPEATED)
     if rng.random() < pen.rates[OFF_LIST]:
-        _put_click(pen, now[_TIME], page, _UNKNOWN_ITEM + now[_SESSION], OFF_LIST)
+        _put_click(pen, now[_TIME], _UNKNOWN_ITEM + now[_SESSION], OFF_LIST)
 
 
 def write_sessions(pen: Pen, first: int, last: int, total: int, world: World, rng: np.random.Generator) -> int:
@@ -217,7 +197,7 @@ def write_sessions(pen: Pen, first: int, last: int, total: int, world: World, rn
         epoch = session * len(world.races) // total
         query = int(np.searchsorted(world.popularity, rng.random(), side="right"))
         now[_SESSION], now[_QUERY], now[_TIME], now[_HELD_BACK] = session, query, 0, _NONE
-        _put_start(pen, epoch, rng)
+        _put_start(pen, rng)
         _draw_list(world, query, epoch, chosen, pen.best, rng)
         shape = _draw_shape(pen, rng)
         again = rng.random() < pen.rates[AGAIN] and shape == _NONE
@@ -227,11 +207,10 @@ def write_sessions(pen: Pen, first: int, last: int, total: int, world: World, rn
         for page in range(2 if again or late else 1):
             if page == 1 and late:
                 chosen, second, shape = second, chosen, _NONE
-            now[_PAGE] = page
             _put_list(pen, world, chosen, shape)
             _count(pen, AGAIN if page == 1 and again else _NONE)
             _put_clicks(pen, world, chosen, second, shape, page == 0 and late, rng)
             now[_TIME] += 60
         if now[_HELD_BACK] != _NONE:
-            _put_click(pen, now[_TIME], 0, world.items[now[_HELD_BACK]], LATE)
+            _put_click(pen, now[_TIME], world.items[now[_HELD_BACK]], LATE)
     return int(now[_SIZE])

@@ -140,11 +140,6 @@ class Fold(FoldFacts):
             follow_goals(self, self.goals, events)
         self.seq, self.at = head[SEQ], head[AT]
 
-    def counted(self, events: Events) -> list[bool]:
-        """Return for each of the events that were just applied whether it is an outcome that counts."""
-        each = zip(events.heads, events.texts, strict=True)
-        return [head[KIND] in _LEARNED and self.exclusions.taking(head, texts) is None for head, texts in each]
-
     def _segments_of(self, events: Events) -> list[int] | None:
         """Return the segment of the visitor of each event; None: nobody ever said anything of one."""
         if self.segments.attributes is None:

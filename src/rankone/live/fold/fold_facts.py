@@ -12,6 +12,7 @@ from rankone.live.evidence.published import Published
 from rankone.live.evidence.segments import Segments
 from rankone.live.factors import Factors, living_rules
 from rankone.live.fold.feature_counts import FeatureCounts, Open
+from rankone.live.journal.events import KIND, LEARNED, Events
 from rankone.live.journal.exclusions import Exclusions
 from rankone.live.settings import RESTART, Settings
 from rankone.numerics.arrays import Ints
@@ -83,6 +84,11 @@ class FoldFacts:
     def runs_at(self, seq: int) -> bool:
         """Return whether the policy is replayed over an event: its last era has begun there."""
         return self._last_era <= seq
+
+    def counted(self, events: Events) -> list[bool]:
+        """Return for each of the events that were just applied whether it is an outcome that counts."""
+        each = zip(events.heads, events.texts, strict=True)
+        return [head[KIND] in LEARNED and self.exclusions.taking(head, texts) is None for head, texts in each]
 
     @property
     def archived(self) -> int:

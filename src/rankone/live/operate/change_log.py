@@ -40,16 +40,7 @@ def _what(kind: Kind, note: dict[str, Any], factors: Factors) -> str:
     return str(note["why"])
 
 
-_NAMES = {
-    Kind.CREATE: "created",
-    Kind.ERA: "changed",
-    Kind.STOP: "stopped",
-    Kind.ARCHIVE: "archived",
-    Kind.EXCLUDE: "excluding",
-}
-
-
 def _kind(kind: Kind, note: dict[str, Any]) -> str:
     if kind is Kind.GUARD:
         return f"guardrail {note['status']}"
-    return "alarm" if "alarm" in note else _NAMES[kind]
+    return ("alarm" if "alarm" in note else "change") if kind is Kind.ERA else kind.name.lower()

@@ -168,7 +168,8 @@ def winning_note(fold: Fold) -> str | None:
 def exploring(fold: Fold) -> float:
     """Return the share of decisions that explore now."""
     if fold.published is not None:
-        return 0.0 if fold.stopped else fold.settings.explore
+        state = verdict_of(fold)
+        return 0.0 if fold.stopped or min(state.doubt, state.enough) <= fold.evidence.error else fold.settings.explore
     return 0.0 if fold.stopped or not fold.evidence.fits else float(fold.evidence.steering.shares[EXPLORE])
 
 

@@ -3,34 +3,27 @@
 Thompson sampling draws one value for each pair from its posterior Beta and plays the largest. All but one of the pairs
 form a *crowd*; the one is *held out*: it is the likely winner, and its counts change at almost every step.
 
-The idea. Let F_c be the distribution function of member c and G_c = -log F_c. The members' draws are independent, so
+Let F_c be the distribution function of member c and G_c = -log F_c. The members' draws are independent, so
 
     P(all members <= x) = exp(-H(x)),     H(x) = sum of G_c(x) over the members
 
 which is also the chance that a shower of random points (a Poisson process) with G_c(x) points of member c to be
 expected above x leaves the part above x dry. So the highest point of the shower has the law of the largest draw, and
-its colour that of the member who drew it. A shower is easy to draw from the top down::
+its colour that of the member who drew it. A shower is drawn from the top down, on a grid of levels:
 
-      H(x)  |*                                      levels 0 = x_0 < x_1 < ... < 1
-            | *                                     1. e ~ Exp(1): the highest point is where H = e;
-            |   *                                      the grid tells between which two levels.
-    e ------|-----*. . . . . .                      2. Held-out draw above that interval: it wins.
-            |     .   *                             3. Otherwise let the shower fall on the interval alone, given that
-            |     .        *        *                  a point falls: first point of each group, highest of these,
-            +-----.---|-------------------> x          compare with the held-out draw if that lies there too.
-            0    x_k  x_k+1               1
+1. e ~ Exp(1): the highest point is where H = e; the grid tells between which two levels.
+2. Held-out draw above that interval: it wins.
+3. Otherwise let the shower fall on the interval alone, given that a point falls: the first point of each group, the
+   highest of these, compared with the held-out draw if that lies there too.
 
 Members with the same counts (pulls, clicks) have the same G: they form a *group*, the work is per group, and a member
-of the winning group is drawn uniformly. G is computed once per group and level (`rankone.numerics.betas.beta`).
-
-No draw of the crowd is ever computed: it is known by its value of G, an exponential variable, and two draws are
-compared by asking on which side of a few points they lie.
+of the winning group is drawn uniformly. G is computed once per group and level (`rankone.numerics.betas.beta`). No draw
+of the crowd is ever computed: it is known by its value of G, and two draws are compared by asking on which side of a
+few points they lie.
 
 Quick path. Let x_q be a level that the held-out draw falls short of with probability below e^-46. If u <= exp(-H(x_q))
-for a uniform u, everybody in the crowd is below x_q and the held-out one wins: no group is looked at. Late in a run
-nearly all steps are like that.
-
-For a handful of members of whom several win often, plain draws are cheaper; `is_cheaper` keeps accounts of that.
+for a uniform u, the held-out one wins: no group is looked at. Late in a run nearly all steps are like that. For a
+handful of members of whom several win often, plain draws are cheaper (`is_cheaper`).
 
 Exact up to probabilities of e^-46 and the rounding of H (summed afresh every few thousand changes).
 """

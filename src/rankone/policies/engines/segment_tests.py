@@ -55,7 +55,6 @@ def stratum(pulls: float, clicks: float, others: float, their_clicks: float) -> 
 
 @noalloc
 def _odds_of_factor(state: Any, first: int, end: int) -> float:
-    """Return by how much the ratios of a factor's levels speak for a difference: a ratio of likelihoods."""
     ours, theirs, spread = 0.0, 0.0, _SPREAD * _SPREAD
     mean_ours = mean_theirs = logs = 0.0
     for again in range(2):

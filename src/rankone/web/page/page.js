@@ -4,6 +4,7 @@ import { $, element } from "./dom.js";
 import { offerManage, showManage } from "./manage.js";
 import { show } from "./panels.js";
 import { offerPlan } from "./plan.js";
+import { offerWinners } from "./winners.js";
 
 const EVERY = 1500; // milliseconds between looks at the experiment
 const LIST_EVERY = 6; // looks between looks at the list of experiments
@@ -87,6 +88,7 @@ function showList({ experiments, damaged }) {
   $("damaged").hidden = damaged.length === 0;
   $("damaged").replaceChildren(...damaged.map(({ name, detail }) => element("p", {}, `${name} cannot be read: ${detail}`)));
   $("experiments").hidden = names.length === 0;
+  $("winners").hidden = names.length < 2;
   $("create-command").textContent = CREATE_COMMAND;
   $("create-request").textContent = createRequest();
   $("example").textContent = `rankone simulate-traffic ${location.origin} demo --problem needle:8x8`;
@@ -128,7 +130,7 @@ async function lookOnce() {
     looks = 0; // begin with the list again
     if (error instanceof Refused) {
       $("sign-in").hidden = false;
-      for (const id of ["experiment", "experiments", "empty", "damaged", "plan", "manage"]) $(id).hidden = true;
+      for (const id of ["experiment", "experiments", "empty", "damaged", "plan", "manage", "winners"]) $(id).hidden = true;
       status(token ? "This token is not valid here." : "A token is needed.", token !== null);
     } else {
       status(`No answer, trying again: ${error.message}`, true);
@@ -155,6 +157,7 @@ function send(path, body) {
 }
 
 offerPlan(send);
+offerWinners(get);
 offerManage({ get, send, sign, look: () => { looks = 0; return look(); } });
 addEventListener("resize", () => look());
 addEventListener("hashchange", () => names.includes(wanted()) && choose(wanted()));

@@ -2,27 +2,21 @@
 the change-point test of Besson, Kaufmann, Maillard, Seznec (2022), section 3; but what ends an era is a ratio of rates
 that has changed, not a rate. Ours.
 
-The rules:
-
 1. *Suspicion.* The rates of the leader, and of the three that led before it, are tested at geometrically spaced splits
-   (`rankone.numerics.change_point`). That one has changed may mean that the whole site has (night, a campaign), which
-   changes no choice: nothing is forgotten, and the evidence need not be a proof.
-2. *Trial.* Instead, the leader has to win again. From now on the leader and its cross are counted afresh, and every
-   second decision is a Thompson step on these counts alone, until the leader wins 8 such draws in a row. The level of
-   the site is the same for all of them, whatever it does: each outcome counts beside the rate that the leader had at
-   the time, so that only ratios count. Another suspicion, or another leader, and the trial begins anew. Draws that go
-   to others cost what they seem to lose, as a share of the leader's clicks, and at least a tenth: they rest while those
-   of an era have cost more than 45 at first and sqrt(t / 2) in its t decisions later (less after many trials: then it
-   is the site that moves), which is about all that a moving site costs.
+   (`rankone.numerics.change_point`). A change may mean that the whole site has changed (night, a campaign), which
+   changes no choice: nothing is forgotten.
+2. *Trial.* Instead, the leader has to win again. The leader and its cross are counted afresh, and every second decision
+   is a Thompson step on these counts alone, until the leader wins 8 such draws in a row. Each outcome counts beside the
+   rate that the leader had at the time, so that only ratios count. Another suspicion, or another leader, and the trial
+   begins anew. Draws that go to others cost what they seem to lose, as a share of the leader's clicks, and at least a
+   tenth: they rest while those of an era have cost more than 45 at first and sqrt(t / 2) in its t decisions later (less
+   after many trials: then it is the site that moves).
 3. *Alarm.* The era ends when, beyond doubt, another combination is better than the leader by the counts of the trial,
-   or the ratios to the leader are others in the trial than before it. Everything else is forgotten, and UTS starts
-   anew on the counts of the trial.
+   or the ratios to the leader are others in the trial than before it. UTS starts anew on the counts of the trial.
 
 No horizon is needed: era k = 0, 1, ... may err with probability delta_k = 0.05 / ((k + 1) (k + 2)), and so all eras
-together with 0.05; within an era trials share delta_k in the same way. That is what thresholds aim at, not a bound: the
-leader's rate is estimated, ratios are looked at more than once in a trial, and their law is that of large samples.
-docs/when-the-world-changes.md has what was measured. What becomes best unseen, while the leader's rate stays, raises no
-suspicion: it is found only when UTS happens to try it.
+together with 0.05; trials share delta_k in the same way. That is what thresholds aim at, not a bound. What becomes best
+unseen, while the leader's rate stays, raises no suspicion. docs/when-the-world-changes.md has what was measured.
 """
 
 import math

@@ -11,17 +11,14 @@ ratio, over the square root of the level's clicks, is taken if it is larger.
 
 **Rule.** A decision is made by the segment's own UTS with the probability that the segment differs, else by its
 group's. But with probability 3 over the square root of its outcomes, at most a half, the segment is *asked* for one
-factor, drawn at random: its own outcomes decide that factor, while the others have the levels of the group's leader.
-Where the probability that it differs is above 0.9, the segment leaves its group; one that is alone joins another group
-from which it differs with probability below 0.0001.
+factor, drawn at random: its own outcomes decide that factor. Where the probability that it differs is above 0.9, the
+segment leaves its group; one that is alone joins another from which it differs with probability below 0.0001.
 
 **What stays common.** A segment that has left a group, its *source*, goes its own way in the factor that said so the
-loudest. Any other factor is its own with the probability that the segment differs from its source in that factor, for
-good once that is above 0.9, and where the segment is asked for it. (One random number decides all of this: these
-probabilities include the decisions for which the segment is asked.) Otherwise it is common: the segment shows the level
-that leads in the source, which goes on exploring the factor for both, and explores its own factors only
-(`rankone.policies.engines.common_factors`). A source has a lower number than the group of who learns from it, so nobody
-learns from himself.
+loudest. Any other factor is its own with the probability that the segment differs from its source in it, for good once
+that is above 0.9, and where the segment is asked for it (one random number decides all of this). Otherwise the segment
+shows the level that leads in the source, which goes on exploring the factor for both, and explores its own factors only
+(`rankone.policies.engines.common_factors`). A source has a lower number than the group of who learns from it.
 
 With ``apart=True`` every segment is on its own from the beginning: the yardstick of separate experiments.
 """
