@@ -167,7 +167,8 @@ class RemoteExperiment(ExperimentMethods):
     def _ask(self, asked: Ask) -> list[Decision]:
         if asked.key is not None and not asked.key.isascii():
             raise InputError("a key of plain characters, to go into a header", asked.key, "use the characters of ASCII")
-        headers = {} if asked.visitor is not None else {"Idempotency-Key": asked.key or secrets.token_hex(16)}
+        key = asked.key or (None if asked.visitor is not None else secrets.token_hex(16))
+        headers = {} if key is None else {"Idempotency-Key": key}
         said = None if asked.context is None else asked.context.to_dict()
         body = _given(count=asked.count, source=asked.source, context=said, visitor=asked.visitor)
         found = self._transport.send("POST", f"{self._path}/ask", body, headers)["decisions"]

@@ -92,7 +92,8 @@ class ExperimentMethods(abc.ABC):
 
         The same request with the same `key` again returns the same decisions: pass one to make a retry safe (a client
         sends one of its own). The same `visitor` gets the same decision, whatever else is said, until levels change,
-        outcomes are excluded or the experiment stops; asked again, its id can tell the outcome and not `void` it.
+        outcomes are excluded or the experiment stops; asked again, its id can tell the outcome and not `void` it. Where
+        the policy chooses for each visitor, such as `mixture-ts`, every ask needs one and gets a new choice.
         `context` says what is known of the visitor, such as ``{"device": "phone", "country": "DE"}``: declared
         attributes or, of an experiment that is not at a service, those of the first ask. What is left out is "unknown".
         The report tells whether what is best depends on it.

@@ -84,7 +84,8 @@ class Ask:
     `token` is the id of the token with which a service was asked, here and below: keys and visitors of different tokens
     never meet. `context` says what is known of the visitor, such as ``{"device": "phone"}``, and `undeclared` what
     becomes of attributes that nobody declared (`rankone.live.visitor_attributes`). `visitor` says who it is: the same
-    one gets the same decision while there is nothing new to choose from. `signer` is the id of a token that vouches for
+    one gets the same decision while there is nothing new to choose from, or a new one where the policy chooses for each
+    visitor. `signer` is the id of a token that vouches for
     that: then visitors are the same with every `token`.
     """
 
@@ -204,8 +205,6 @@ def checked_request(request: Any) -> Request | InputError:
 
 def _check_visitor(asked: Ask) -> None:
     checked_name(asked.visitor, "visitor")
-    if asked.key is not None:
-        raise InputError("a key or a visitor", "both", "leave out the key: asking again for a visitor is safe")
     if asked.count != 1:
         raise InputError("one decision for a visitor", asked.count, "leave out count")
 

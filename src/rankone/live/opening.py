@@ -72,7 +72,7 @@ def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterab
     aim = asked.get("aim", "earn" if named_alone else "both")
     explore = _AWAY[aim] if chosen.decides_away else AIMS[aim].explore
     result = {"seed": secrets.randbits(62), "aim": aim, "explore": explore, **asked, **groups}
-    chosen = with_features(chosen.live() if result["explore"] else chosen, result.get("context"))
+    chosen = _ready(chosen.live() if result["explore"] else chosen, sizes, result.get("context"))
     if "control" in groups:
         held = declared.levels_in_order(groups["control"].levels, levels)
         result["control"] = dataclasses.replace(groups["control"], levels=held)
@@ -133,12 +133,17 @@ def check_continues(fold: Fold, asked: Mapping[str, Any]) -> None:
 
 
 def _as_live(policy: str, living: Mapping[str, Sequence[str]], settings: Settings) -> Policy:
-    chosen = checked_policy(policy, [len(each) for each in living.values()])
-    return with_features(chosen.live(), settings.context)
+    sizes = [len(each) for each in living.values()]
+    return _ready(checked_policy(policy, sizes).live(), sizes, settings.context)
 
 
-def with_features(policy: Policy, context: Mapping[str, Any] | None) -> Policy:
-    """Return a policy that knows how many features visitors have; refuse one that looks at them where there is none."""
+def _ready(policy: Policy, sizes: Sequence[int], context: Mapping[str, Any] | None) -> Policy:
+    """Return a policy that knows how many features visitors have, or how many are in memory; refuse one that looks at
+    features where there is none."""
+    if policy.by_visitor:
+        return policy.with_known(policy.known_live(sizes))
+    if hasattr(policy, "users"):
+        raise InputError("a policy that takes visitors as they come", policy.label, "choose 'mixture-ts'")
     if not policy.uses_context or policy.by_segment:
         return policy
     count = len(features_of(None, tuple((context or {}).items())))

@@ -3,7 +3,8 @@
 * Outcomes of goals other than a click are in `rankone.live.commit.goal_requests`.
 * A key is of one request, and of the token that sent it: another request with it is an error. A visitor of a token gets
   the same decision again until there is something new to choose from: other levels, fewer outcomes, a stop. Whoever
-  claims to be that visitor gets an id that can tell the outcome and not void the decision.
+  claims to be that visitor gets an id that can tell the outcome and not void the decision. Where the policy chooses for
+  each visitor, every ask names one and gets a new decision.
 * An outcome counts once. The same again is answered the same; a contradiction and an unknown id are errors.
 * Without a window, outcomes are learned when they are told. With a window, silence means "not clicked" when it ends;
   what is told before is held until then (learning clicks early and silence late would bias every estimate), and what
@@ -25,7 +26,7 @@ from typing import Any
 
 from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
 from rankone.live.commit.decisions import KnownDecision, PromisedDecisions, decision_of, knows, once_more
-from rankone.live.commit.goal_requests import GoalRequests, visitor_key
+from rankone.live.commit.goal_requests import GoalRequests, visitor_hash, visitor_key
 from rankone.live.fold.fold import Fold
 from rankone.live.journal.clock import JournalTime
 from rankone.live.journal.events import (
@@ -75,8 +76,8 @@ class Planner:
         if news is not None:
             self.draft.add(Kind.CLOCK, -1, value=news)
         self._new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
-        # Keys drafted here -> (first place, count, source, context).
-        self._keys: dict[str, tuple[int, int, str | None, str | None]] = {}
+        # Keys drafted here -> (first place, count, source, context, visitor).
+        self._keys: dict[str, tuple[int, int, str | None, str | None, str | None]] = {}
         self._declared = fold.segments.declared
         self._asked = self._closed = 0
         self._old, self._aging = deque[int](), self._each_old()  # decisions that may make room: found, to be found
@@ -132,11 +133,12 @@ class Planner:
             raise InputError("an experiment that decides when it is asked", f"policy '{self._fold.policy.label}'", do)
         context: VisitorContext | None = request.context
         said, stored_key = None if context is None else context.text, self._stored_key(request)
+        note: dict[str, Any] = self._whose(request)
+        whose: str | None = note.get("visitor")
         if stored_key is not None:
-            before = self._asked_before(request, stored_key, said)
+            before = self._asked_before(request, stored_key, said, whose)
             if before is not None:
                 return before
-        note: dict[str, Any] = {}
         if context is not None:
             context, ignored = declared_part(context, self._declared, request.undeclared)
             note |= {"ignored": ignored} if ignored else {}
@@ -157,7 +159,7 @@ class Planner:
             self.draft.add(Kind.ASK, number, value=0 if index else request.count, texts=texts)
         self._asked += request.count
         if stored_key is not None:
-            self._keys[stored_key] = first, request.count, request.source, said
+            self._keys[stored_key] = first, request.count, request.source, said, whose
         return PromisedDecisions(first, request.count)
 
     def _make_room(self, needed: int) -> bool:
@@ -291,9 +293,21 @@ class Planner:
         said = f"{named} {was} retired after this was shown: nobody is shown {it} any more"
         return f"{said}, and this outcome counts all the same"
 
+    def _whose(self, request: Ask) -> dict[str, Any]:
+        """Return what the journal says of the visitor for whom a policy shall choose; nothing where it does not."""
+        if self._fold.visitors is None or (request.visitor is None and self._fold.stopped is not None):
+            return {}
+        if request.visitor is None:
+            got, do = f"none, and the policy is {self._fold.policy.name}", "name one: ask(visitor='ann')"
+            raise InputError("a visitor, as this experiment chooses for each", got, do)
+        return {"visitor": visitor_hash(request.signer, request.token, request.visitor)}
+
     def _stored_key(self, request: Ask) -> str | None:
         """Return the key of a request as the journal has it, apart from those of other tokens; None: it has none."""
-        if request.visitor is not None:
+        if request.visitor is not None and self._fold.visitors is None:
+            if request.key is not None:
+                do = "leave out the key: asking again for a visitor is safe"
+                raise InputError("a key or a visitor", "both", do)
             stretch = len(self._fold.eras), self._fold.stopped is not None
             return visitor_key(request.signer, request.token, request.visitor, *stretch)
         if request.key is None or request.token is None:
@@ -301,7 +315,7 @@ class Planner:
         return f"{request.token}{_BESIDE}{request.key}"
 
     def _asked_before(
-        self, request: Ask, stored_key: str, said: str | None
+        self, request: Ask, stored_key: str, said: str | None, whose: str | None
     ) -> PromisedDecisions | list[Decision] | None:
         """Return the decisions that the same key or visitor got; None: none so far."""
         if stored_key in self._keys:
@@ -311,11 +325,12 @@ class Planner:
             if not result:
                 return None
             first, count, source, counts, note = (result[0][column] for column in _ASKED)
-            before = [source, json.loads(note or "{}").get("said", counts)]
-        key, again = request.key, request.visitor is not None
-        if not again and [count, *before] != [request.count, request.source, said]:
+            noted = json.loads(note or "{}")
+            before = [source, noted.get("said", counts), noted.get("visitor")]
+        key, again = request.key, request.visitor is not None and self._fold.visitors is None
+        if not again and [count, *before] != [request.count, request.source, said, whose]:
             expected = f"with key '{key}' the same request as before, {_request_text(count, *before)}"
-            raise KeyReused(expected, _request_text(request.count, request.source, said), _NEW_KEY)
+            raise KeyReused(expected, _request_text(request.count, request.source, said, whose), _NEW_KEY)
         if stored_key in self._keys:
             return PromisedDecisions(first, count, before=True, visitor=again)
         numbers = range(first, first + count)
@@ -334,9 +349,10 @@ _NEW_KEY = "use a new key for a new request"
 _ONCE = "tell each decision once; the first outcome stays"
 
 
-def _request_text(count: int, source: str | None, said: str | None) -> str:
+def _request_text(count: int, source: str | None, said: str | None, whose: str | None) -> str:
     """Return an ask in words."""
     about = [f"source '{source}'"] * (source is not None) + [f"context {said}"] * (said is not None)
+    about += [f"visitor {whose[:6]}..."] if whose else []
     return ", ".join([amount(count, "decision"), *about])
 
 

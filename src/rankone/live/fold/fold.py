@@ -11,7 +11,6 @@ with it, and the counts before are kept apart.
 """
 
 import itertools
-import json
 import operator
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -33,7 +32,7 @@ from rankone.live.factors import Factors, widened
 from rankone.live.fold.feature_counts import FeatureCounts, Open, features_of_each
 from rankone.live.fold.fold_facts import FoldFacts, Held
 from rankone.live.fold.goal_events import follow_goals
-from rankone.live.fold.policy_events import meaning
+from rankone.live.fold.policy_events import meaning, note_chances
 from rankone.live.fold.published_events import follow_published
 from rankone.live.fold.unknown_policy import policy_of
 from rankone.live.journal.events import (
@@ -52,12 +51,13 @@ from rankone.live.journal.events import (
     each_mark,
 )
 from rankone.live.journal.exclusions import Exclusions
-from rankone.live.journal.packing import pack_cross, settle_rounding, unpack_shown
+from rankone.live.journal.packing import unpack_shown
 from rankone.live.settings import RESTART, Settings, as_tuples
 from rankone.live.visitor_attributes import Declaration, checked_declaration, features_of
 from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 from rankone.policies.advance import ASK, NOTHING, Stretch, advance
+from rankone.policies.arrivals.users import with_users
 
 _ASK, _HOLD, _EXPIRE, _LATE, _VOID, _CLOCK = (
     int(Kind[name]) for name in ("ASK", "HOLD", "EXPIRE", "LATE", "VOID", "CLOCK")
@@ -83,7 +83,7 @@ class Fold(FoldFacts):
         self.began = marks.heads[0][AT] if len(marks) else 0
         self.tallies = np.zeros(max(Kind) + 1, np.int64)
         self.chain, self.open, self.held, self.due, self.wanted = b"", {}, {}, deque(), {}
-        self.stopped = self.resumed = self.state = self.goals = self.published = None
+        self.stopped = self.resumed = self.state = self.goals = self.visitors = self.published = None
         self._one: Stretch | None = None  # room for one event, used again and again
         self._ran: tuple[Any, ...] = ()  # what it was run with last, and the code for just that
         self._run: Callable[..., int] | None = None
@@ -109,8 +109,9 @@ class Fold(FoldFacts):
 
     def _apply_plain(self, events: Events) -> None:
         segments = self._segments_of(events)
+        visitors = None if self.visitors is None else self.visitors.follow(events, self.exclusions)
         if self.state is not None:
-            self._advance(events, segments)
+            self._advance(events, segments, visitors)
         outcomes: list[Weighed] = []
         late: list[Weighed] = []
         for head, texts, segment in zip(events.heads, events.texts, segments or itertools.repeat(None)):  # noqa: B905
@@ -206,7 +207,7 @@ class Fold(FoldFacts):
         hidden = self.exclusions.hidden(head, texts, self.evidence.sizes)
         return [Weighed(levels, value, texts.cross_chances, hidden, decision)]
 
-    def _advance(self, events: Events, segments: list[int] | None) -> None:
+    def _advance(self, events: Events, segments: list[int] | None, visitors: Floats | None) -> None:
         """Let the policy choose and learn."""
         what, shown, tags, stopped = [], [], [], self.stopped_on()
         for index, (head, texts) in enumerate(zip(events.heads, events.texts, strict=True)):
@@ -224,7 +225,9 @@ class Fold(FoldFacts):
         unknown = [index for index in asks if events.texts[index].cross_chances is None and self.evidence.fits]
         stretch = self._room(len(what), bool(unknown))
         stretch.fill(what, shown, tags, [head[VALUE] for head in events.heads])
-        if self.policy.by_segment:
+        if visitors is not None:
+            stretch.context[:] = visitors
+        elif self.policy.by_segment:
             stretch.context[:] = self.segments.told_to_policy(segments, len(what))
         elif self.policy.by_features:
             stretch.context[:] = features_of_each(events, self.open, self.segments.declared or ())
@@ -232,7 +235,7 @@ class Fold(FoldFacts):
         if passed < len(what):
             raise Diverged(events.heads[passed][SEQ])
         for index in unknown:
-            self._note_chances(events, index, stretch.crosses[index], int(stretch.shown[index, 0]))
+            note_chances(events, index, self.evidence, stretch.crosses[index], int(stretch.shown[index, 0]))
         for index in asks:
             if events.texts[index].shown is None:
                 levels = self.numbers_of(stretch.shown[index].tolist())
@@ -244,18 +247,6 @@ class Fold(FoldFacts):
             return (-1,) * len(self.factors)
         levels = unpack_shown(shown, len(self.factors))
         return levels if self._all_live else tuple([place[level] for place, level in zip(self.places, levels)])  # noqa: B905
-
-    def _note_chances(self, events: Events, index: int, cross: Floats, shown: int) -> None:
-        """Write down the probabilities of a decision; where they are none, that: decisions never wait for them."""
-        texts = events.texts[index]
-        if cross[0] == -1.0:  # the policy cannot say
-            return
-        if settle_rounding(cross):
-            packed = pack_cross(self.evidence.full_cross(cross), self.evidence.sizes)
-            events.texts[index] = texts._replace(chance=float(cross[shown]), cross_chances=packed)
-        else:
-            fault = f"probabilities from {np.min(cross):.6g} to {np.max(cross):.6g}"
-            events.texts[index] = texts._replace(note=json.dumps(texts.details() | {"fault": fault}))
 
     def _apply_mark(self, mark: Events) -> None:
         (self.seq, number, self.at, *_), details = mark.heads[0], mark.texts[0].details()
@@ -288,6 +279,7 @@ class Fold(FoldFacts):
         self.earlier, self.explored = (np.zeros((parts, *self.asked.shape), np.int64) for parts in (3, 2))
         self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
         self.segments = Segments(self.factors.sizes, self.policy.by_features)
+        self.visitors = self.no_visitors()
         declared = self.settings.context
         self.segments.declared = checked_declaration(declared) if declared else None
         self.goals = GoalOutcomes(self.settings, self.factors.sizes) if self.settings.goals else None
@@ -317,6 +309,8 @@ class Fold(FoldFacts):
         forgets = alarm is not None and alarm["did"] == RESTART
         if forgets:
             self._forget()
+        if self.visitors is not None:
+            self.visitors.begin_era(sizes, forgets)
         if self.goals is not None:
             self.goals.begin_era(sizes, forgets)
         self.evidence.begin_era(self.factors.each, self.rules, forgets, self.misfit_known)
@@ -387,6 +381,8 @@ class Fold(FoldFacts):
 
     def _advance_by(self, stretch: Stretch) -> int:
         self.state = with_room(self.state, len(stretch.what))
+        if self.visitors is not None:
+            self.state = with_users(self.state, self.visitors.users)
         arguments = self.state, self.evidence.steering, self.rng, stretch
         if self._run is not None and all(map(operator.is_, arguments, self._ran)):
             return self._run(*arguments)

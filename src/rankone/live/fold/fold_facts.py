@@ -12,12 +12,14 @@ from rankone.live.evidence.published import Published
 from rankone.live.evidence.segments import Segments
 from rankone.live.factors import Factors, living_rules
 from rankone.live.fold.feature_counts import FeatureCounts, Open
+from rankone.live.fold.visitors import Visitors
 from rankone.live.journal.events import KIND, LEARNED, Events
 from rankone.live.journal.exclusions import Exclusions
 from rankone.live.settings import RESTART, Settings
 from rankone.numerics.arrays import Ints
 from rankone.policies import Policy
 from rankone.policies.advance import Stretch
+from rankone.policies.arrivals.users import start_alone
 
 _BYTES, _OPEN_BYTES = 30_000, 600  # of memory besides arrays: of a fold, and of each decision that is open
 
@@ -45,6 +47,7 @@ class FoldFacts:
     segments: Segments
     feature_counts: FeatureCounts
     goals: GoalOutcomes | None  # None: one goal, a click
+    visitors: Visitors | None  # None: the policy does not choose for each
     published: Published | None  # what deciding at the edge leaves; None: decisions are asked for
     factors: Factors
     live: list[Ints]  # the numbers of the living levels of each factor
@@ -100,8 +103,7 @@ class FoldFacts:
         """How much memory this takes, roughly."""
         counts = (self.pulls, self.clicks, self.asked, self.late, self.earlier, self.prior)
         known = sum(array.nbytes for array in (*(self.state or ()), *counts, *self.evidence.arrays))
-        goals = 0 if self.goals is None else self.goals.nbytes
-        goals += 0 if self.published is None else self.published.nbytes
+        goals = sum(0 if part is None else part.nbytes for part in (self.goals, self.visitors, self.published))
         return _BYTES + known + goals + _OPEN_BYTES * len(self.open)
 
     @property
@@ -155,18 +157,35 @@ class FoldFacts:
         """Return counts of the combinations of living levels, not to be changed."""
         return counts if self.factors.sizes == tuple(map(len, self.live)) else counts[np.ix_(*self.live)]
 
+    def measured(self) -> tuple[Ints, Ints]:
+        """Return outcomes and clicks of living levels from which rates of all visitors are told.
+
+        What a policy chose for each visitor says nothing of all: then these are of what was drawn at random.
+        """
+        pulls, clicks = (self.pulls, self.clicks) if self.visitors is None else self.explored
+        return self.of_living(pulls), self.of_living(clicks)
+
     def known(self, pulls: Ints, clicks: Ints) -> Stretch:
         """Return the events that feed what is known to a policy that has just started."""
         if self.policy.by_features:
             return self.feature_counts.known(pulls, clicks, self.places, self.segments.declared or ())
+        if self.visitors is not None:
+            return self.visitors.known(pulls, clicks, np.ix_(*self.live))
         if self.policy.by_segment:
             pulls, clicks = self.segments.parts(pulls, clicks, np.ix_(*self.live))
         return Stretch.known(pulls, clicks, self.policy.by_segment)
 
     def started(self) -> Any:
         """Return the state of the policy before its first decision, on the levels that live now."""
-        sizes = [len(numbers) for numbers in self.live]
-        return self.policy.start(*sizes, forbidden=self.rules) if len(self.rules) else self.policy.start(*sizes)
+        sizes, policy = [len(numbers) for numbers in self.live], self.policy
+        if self.visitors is not None:
+            return start_alone(policy, sizes, self.rules)
+        return policy.start(*sizes, forbidden=self.rules) if len(self.rules) else policy.start(*sizes)
+
+    def no_visitors(self) -> Visitors | None:
+        """Return visitors before the first came; None: the policy does not choose for each."""
+        policy: Any = self.policy
+        return Visitors(policy.n_users(), self.factors.sizes) if policy.by_visitor else None
 
     @property
     def rules(self) -> Ints:

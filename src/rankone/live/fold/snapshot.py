@@ -74,6 +74,9 @@ def contents(fold: Fold) -> dict[str, Any]:
         **fold.factors.note(),
     }
     facts |= {} if fold.goals is None else {"goals": fold.goals.facts()}
+    if fold.visitors is not None:
+        arrays["visitor_counts"] = fold.visitors.counts
+        facts["visitors"] = fold.visitors.facts()
     facts |= {} if fold.published is None else {"published": fold.published.facts()}
     facts |= {} if fold.state is None else {"rng": fold.rng.bit_generator.state}
     return arrays | {"facts": np.frombuffer(json.dumps(facts, default=bytes.hex).encode(), np.uint8)}
@@ -161,6 +164,9 @@ def _fill(fold: Fold, facts: dict[str, Any], arrays: Any) -> None:
     fold.due = deque(fold.open) if fold.settings.outcomes.window else deque()
     fold.segments = Segments(fold.factors.sizes, fold.policy.by_features)
     fold.feature_counts.restore(facts["features"])
+    fold.visitors = fold.no_visitors()
+    if fold.visitors is not None:
+        fold.visitors.restore(facts["visitors"], arrays["visitor_counts"])
     texts, declared, ignored = facts["segments"]
     fold.segments.restore(texts, as_tuples(declared), ignored, arrays)
     if fold.settings.goals:

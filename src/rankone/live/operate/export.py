@@ -99,6 +99,7 @@ def decisions_table(
         *([pl.lit(True).alias("rounded")] if fold.settings.all_goals[0].adds_up else []),
         *(f"{_GOAL}{goal}" for goal in brought),
         *_attributes(fold.segments.attributes or ()),
+        *([] if fold.visitors is None else ["visitor"]),
     )
 
 
@@ -191,6 +192,7 @@ def _asks(events: Events, n_factors: int) -> pl.DataFrame:
             "token": pl.Series([text.token for text in texts], dtype=pl.String),
             "chance": pl.Series([text.chance for text in texts], dtype=pl.Float64),
             "context": pl.Series([text.context for text in texts], dtype=pl.String),
+            "visitor": pl.Series([text.details().get("visitor") for text in texts], dtype=pl.String),
         }
     )
 

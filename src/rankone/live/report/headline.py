@@ -33,6 +33,8 @@ def headline(report: Report) -> str:
     if unknown:
         return unknown
     best = brief_combination(report.best, 9 if any(goal.steers for goal in report.goals) else 11)
+    if report.drawn is not None:
+        best = f"For all visitors together {brief_combination(report.best, _SHORT)}"
     figure, sure = figure_text(report), _sure(report)
     if report.shortfalls:
         return f"{best} looks best ({figure}), but outcomes are not reported equally: check your traffic."
@@ -50,7 +52,7 @@ def headline(report: Report) -> str:
     if report.decided:
         return f"{best} wins: {figure}{_over_next(report)}. {sure}."
     if report.basis == "steady":
-        best = brief_combination(report.best, 9)
+        best = best if report.drawn is not None else brief_combination(report.best, 9)
         return f"{best} has the highest rate, {figure}; too little random traffic to prove it."
     return f"{best} is ahead, not proven yet: {figure}."
 
@@ -71,7 +73,7 @@ def figure_text(report: Report) -> str:
     leader = report.leader
     values = [value for value in (leader.rate, leader.low, leader.high) if value is not None]
     steers = next((goal for goal in report.goals if goal.steers), None)
-    if not values:
+    if leader.rate is None:
         return "click rate not known yet"
     if steers is None:
         texts, unit = [percent(value) for value in values], "clicked"
@@ -128,10 +130,10 @@ def assumes(report: Report) -> str:
     """Say in a line what the statements rest on; empty where nothing is stated."""
     if nothing_known(report):
         return ""
+    mix = "" if report.drawn is None else "the mix of visitors and "
     if report.basis != "any":
-        return "Assumes: click rates do not change over time."
+        return f"Assumes: {mix}click rates do not change over time."
     multiply = "" if len(report.factors) == 1 else "multiply and "
     promptly = "" if report.window else " and promptly"
-    return (
-        f"Assumes: effects {multiply}stay constant; outcomes are reported equally completely{promptly} for every level."
-    )
+    reported = f"outcomes are reported equally completely{promptly} for every level"
+    return f"Assumes: {mix}effects {multiply}stay constant; {reported}."

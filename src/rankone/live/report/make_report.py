@@ -52,6 +52,7 @@ def make_report(fold: Fold) -> Report:
         name=fold.settings.name,
         policy=fold.policy.label,
         policy_known=not isinstance(fold.policy, UnknownPolicy),
+        drawn=None if fold.visitors is None else int(fold.explored[0].sum()),
         **{name: getattr(fold, name) for name in _AS_THEY_ARE},
         outcomes=outcome_counts(fold),
         factors=tuple(factors),

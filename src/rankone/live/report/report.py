@@ -121,6 +121,8 @@ class Report(Shown):
     visitors_left: tuple[int, int] | None = None  # until a verdict if differences so far are real; None: no guess
     seconds_left: tuple[float, float] | None = None  # the same at the traffic so far
     forbidden: tuple[dict[str, str], ...] = ()  # levels that are never shown together, by factor
+    drawn: int | None = None  # outcomes of what was drawn at random, where the policy chooses for each visitor: what it
+    # says of all visitors rests on these; None: it shows all visitors the same
     apart: tuple[tuple[str, str, str], ...] = ()  # a factor, and two levels in the race that rules let nobody compare
     prior_impressions: int = 0  # from before the experiment, which the policy began with; no statement rests on them
     prior_weight: float | None = None  # how much each of them counts; None: there are none, or nobody noted it

@@ -67,6 +67,7 @@ def details(report: Report) -> list[str]:
     """Return what the statements rest on, how they are made, and what happened to the experiment."""
     return [
         *_method(report),
+        *_personal(report),
         *alarm_details(report),
         *goal_details(report),
         *_restated(report),
@@ -103,6 +104,16 @@ def _method(report: Report) -> list[str]:
             "tested with cancelled decisions and late clicks only, as no answer within the window counts as not clicked"
         )
     return [*said, f"Equal reporting: {tested}."]
+
+
+def _personal(report: Report) -> list[str]:
+    if report.drawn is None:
+        return []
+    rest = f"Rates and winners rest on the {amount(report.drawn, 'outcome')} of decisions drawn at random"
+    return [
+        f"The policy chooses for each visitor. {rest}: its own choices say nothing of all visitors.",
+        "Nothing is claimed of any one visitor, nor whether the best depends on the visitor.",
+    ]
 
 
 def alone_text(report: Report) -> list[str]:
@@ -326,5 +337,5 @@ def level_columns(report: Report) -> dict[str, list[Any]]:
 
 
 def _interval(level: LevelReport) -> str:
-    interval = "" if level.low is None else f" ({percent(level.low)} - {percent(level.high)})"
+    interval = "" if level.low is None or level.rate is None else f" ({percent(level.low)} - {percent(level.high)})"
     return f"{percent(level.rate):>6}{interval}"

@@ -63,6 +63,10 @@ Declared = Annotated[
     ),
     _refused_by(checked_declaration),
 ]
+_VISITOR = (
+    "who it is for: the same one gets the same decision, without a key; where the policy chooses for each visitor, "
+    "such as mixture-ts, it is needed, and each ask gets a new choice"
+)
 ByFactor = Annotated[dict[Text, Text], Field(min_length=1, max_length=MAX_FACTORS)]
 
 
@@ -133,7 +137,7 @@ class AskBody(Body):
     count: Count = 1
     source: Text | None = Field(None, description="who asks; kept with the decision")
     context: Context | None = None
-    visitor: Text | None = Field(None, description="who it is for: the same one gets the same decision; without a key")
+    visitor: Text | None = Field(None, description=_VISITOR)
 
     @property
     def weight(self) -> int:
