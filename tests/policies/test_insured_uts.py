@@ -7,8 +7,8 @@ import rankone
 from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
+from rankone.policies.engines.draw_chances import STILL, show_chance
 from rankone.policies.engines.insurance import in_plane, insures_all, n_insured
-from rankone.policies.engines.ruled_out import STILL, show_chance
 from tests.oracles.chances import chance_table
 
 SHAPE = (6, 6, 6)  # 216 combinations: planes are insured

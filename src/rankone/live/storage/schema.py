@@ -30,8 +30,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             id TEXT PRIMARY KEY, digest {bytes} NOT NULL, note TEXT NOT NULL, scopes TEXT NOT NULL,
             experiment TEXT NOT NULL, rate {integer}, created {integer} NOT NULL, expires {integer},
             revoked {integer}, made_by TEXT, revoked_by TEXT)""",
-    ),
-    (
         """CREATE TABLE rankone_webhooks (
             id TEXT PRIMARY KEY, experiment TEXT NOT NULL, address TEXT NOT NULL, format TEXT NOT NULL, events TEXT
             NOT NULL, secret TEXT NOT NULL, private {integer} NOT NULL, created {integer} NOT NULL, made_by TEXT,
@@ -40,8 +38,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             webhook TEXT NOT NULL REFERENCES rankone_webhooks (id), occasion TEXT NOT NULL, id TEXT NOT NULL, body TEXT
             NOT NULL, made {integer} NOT NULL, due {integer}, tries {integer} NOT NULL, error TEXT,
             PRIMARY KEY (webhook, occasion))""",
-    ),
-    (  # who was shown what at the edge, to count each once: `rankone.live.storage.edge_tables`
+        # Who was shown what at the edge, to count each once: `rankone.live.storage.edge_tables`.
         """CREATE TABLE rankone_exposures (
             experiment {integer} NOT NULL, visitor {integer} NOT NULL, version {integer} NOT NULL,
             at {integer} NOT NULL, cell {integer} NOT NULL, PRIMARY KEY (experiment, visitor, version)) {clustered}""",

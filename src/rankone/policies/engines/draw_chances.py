@@ -1,5 +1,13 @@
-"""How probable a decision of Thompson sampling was: who draws the largest (by `rankone.numerics.betas.beta_winner`)."""
+"""How probable a decision of Thompson sampling was: who draws the largest (by `rankone.numerics.betas.beta_winner`).
 
+An insurance step (`rankone.policies.engines.insurance`) need not try again what outcomes speak against already: a step
+of flat Thompson sampling tries what is bad some seven times; as insurance fewer tries will do. With N outcomes and S
+clicks, of which the best mean is m, the evidence against a combination is N d(S / N, m). From `FIRST` + `MORE` log(t)
+on, at decision t, and from `FEWEST` outcomes on, it is *ruled out*: an insurance step that draws it shows it in one
+case of twenty only; otherwise a step of the insured policy follows. What was ruled out by bad luck so comes back.
+"""
+
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,6 +15,7 @@ import numpy as np
 from rankone.compiling.compiled import inlined, kernel, noalloc
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta_winner import GROUP_CLICKS, GROUP_PULLS, GROUP_SIZE, compare, curves_of, win_chance
+from rankone.numerics.kl import bernoulli_kl
 from rankone.numerics.structures.hash_tables import NO_SLOT, NOBODY, number_at, slot_of
 from rankone.policies.engines.combinations import (
     add_chance,
@@ -17,11 +26,13 @@ from rankone.policies.engines.combinations import (
     is_asked_for,
     may_show,
 )
-from rankone.policies.engines.ruled_out import show_chance
 
 # More rows of a table of groups: the group of each member; where to look for the group with given counts.
 MEMBER_GROUP, GROUP_SLOT = range(3, 5)
 _SPREAD = 1_000_003  # an odd multiplier: counts that differ little land in slots far apart
+FIRST, MORE = 0.5, 0.2
+FEWEST = 3  # outcomes without which nothing is ruled out
+STILL = 0.05  # how often what is ruled out is shown all the same
 
 
 class Counts(NamedTuple):
@@ -166,6 +177,15 @@ def fill_cross_draws(
         add_largest_draws(counts, room, leaders, drawing, shown, cross)
 
 
+@noalloc
+def show_chance(pulls: int, clicks: int, best: float, step: int) -> float:
+    """Return how probably an insurance step shows a combination that has drawn the largest; `best` 0: in any case."""
+    if pulls < FEWEST or clicks >= best * pulls:
+        return 1.0
+    against = pulls * bernoulli_kl(clicks / pulls, best)
+    return STILL if against > FIRST + MORE * math.log(step) else 1.0
+
+
 @kernel
 def add_winner_of(
     members: Ints,
@@ -180,7 +200,7 @@ def add_winner_of(
 ) -> float:
     """Add, times a weight, the probabilities of the decision if the largest draw of these members decides.
 
-    Return the probability that the winner is not shown (`rankone.policies.engines.ruled_out`; with a `best` of 0 it
+    Return the probability that the winner is not shown (`show_chance`; with a `best` of 0 it
     always is). `alone`: what `cross` has already is what happens otherwise, and is weighted here.
     """
     table, sizes = _start_table(count), counts.sizes

@@ -2,8 +2,8 @@
 Thompson steps (`rankone.policies.factors.thompson`) on the same counts. Ours.
 
 The rule: at decision t, with probability ``min(1, share * sqrt(M / t))``, every combination draws from its posterior
-and the largest draw is chosen, unless its outcomes rule it out (`rankone.policies.engines.ruled_out`); otherwise a step
-of UTS follows. The leader is the best of *all* combinations, so a best one off the cross of every other good one, which
+and the largest draw is chosen, unless its outcomes rule it out (`rankone.policies.engines.draw_chances`); otherwise a
+step of UTS follows. The leader is the best of *all* combinations, so a best one off the cross of every other good one, which
 UTS would never try, is tried until it leads. M: see `rankone.policies.engines.insurance`.
 
 Both parts run on the exact engine, each with a crowd of its own.
@@ -24,10 +24,9 @@ from rankone.numerics.structures.hash_tables import number_at
 from rankone.policies.base import AtLeast0
 from rankone.policies.combination_policy import check_kept
 from rankone.policies.engines.combinations import may_show, record_outcome, relearn_combination, write_levels
-from rankone.policies.engines.draw_chances import add_all_draws, counts_of
+from rankone.policies.engines.draw_chances import add_all_draws, counts_of, show_chance
 from rankone.policies.engines.insurance import add_planes, draw_in_plane, insures_all, n_insured, share_at
 from rankone.policies.engines.leader_chances import leaders_among, nothing_known
-from rankone.policies.engines.ruled_out import show_chance
 from rankone.policies.engines.unimodal import clicks_of, find_leader, mean_at, pulls_of
 from rankone.policies.factors.thompson import ThompsonState, draw_winner, tell_groups
 from rankone.policies.factors.unimodal.uts import UTS, UTSState, chances_of_uts, choose_on_cross, record_of_uts
