@@ -178,6 +178,23 @@ def test_features_are_zero_where_nothing_is_known():
     assert features_of(everything.text, declared) == (-1.0, 0.0, 1.0, 0.5, -0.5)
 
 
+def test_a_rate_that_nobody_can_tell_is_not_named():
+    """With 2% of decisions exploring there is too little to say how often all visitors would click."""
+    rng = generator(8, "few")
+    with Experiment(
+        "page", factors={"headline": ["A", "B"]}, db=None, seed=1, aim="earn", policy="logit-ts", context={"x": bool}
+    ) as live:
+        for _ in range(200):
+            made = live.ask(context={"x": bool(rng.random() < 0.5)})
+            live.tell(made, bool(rng.random() < 0.4))
+        report = live.report()
+    assert report.leads
+    assert report.leader.rate is None
+    assert "click rate not known yet" in report.headline
+    assert "0%" not in report.headline
+    assert repr(report)
+
+
 @pytest.mark.parametrize("policy", ["logit-ts", "segmented-uts"])
 def test_a_level_is_not_praised_for_the_visitors_it_was_shown_to(policy):
     """Phones like A, desktops B: each gets its own, so both are clicked by half; all visitors would click A by 0.3."""
