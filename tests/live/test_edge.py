@@ -13,7 +13,7 @@ import pytest
 import rankone
 from rankone.edge import WHOLE, decide
 from rankone.errors import InputError
-from rankone.evidence.levels import start_evidence, weigh_click, weigh_sums
+from rankone.evidence.levels import settle_sums, start_evidence, weigh_click, weigh_sums
 from rankone.live.commit.publishing import whole_weights
 from rankone.live.evidence.published import CLICKED, SHOWN, Part, Published, Version
 from rankone.live.fold import snapshot
@@ -398,3 +398,27 @@ def test_counts_once_in_every_kind_of_database(db):
     report = site.experiment.report()
     assert (report.decisions, report.outcomes["clicked"]) == (300, len(outcomes))
     site.experiment.close()
+
+
+def test_what_is_forbidden_makes_no_false_statement():
+    """A makes no difference, A0 with B0 is forbidden: compared within the same company, not in sum over all of them."""
+    rng, false, in_sum = generator(8, "forbidden"), 0, 0
+    for _ in range(200):
+        rows, margins = [], []
+        for _ in range(30):
+            weights = whole_weights(rng.dirichlet([4.0, 1.0, 4.0]))
+            version = Version(1, 0, 1, 1, "s", (2, 2), (Part([0, 1], [[0, 1], [1, 0], [1, 1]], weights),), None)
+            shown = rng.multinomial(1_000, version.chances()[:4])
+            rate = rng.uniform(0.02, 0.2)  # of the site, whatever it is just then
+            clicks = np.append(rng.binomial(shown, rate * np.array([0.3, 1.0, 0.3, 1.0])), 0)
+            rows.append(version.rows(0, clicks))
+            table = version.parts[0].table((2, 2))
+            margins.append((table.sum(axis=1)[None], clicks[:4].reshape(2, 2).sum(axis=1)[None]))
+        for each, count in ((rows, True), (margins, False)):
+            evidence = start_evidence((2,))
+            weigh_sums(evidence, 0, *(np.concatenate(part) for part in zip(*each, strict=True)))
+            settle_sums(evidence)
+            proven = evidence.now.max() >= np.log(2 / 0.05)
+            false, in_sum = false + (proven and count), in_sum + (proven and not count)
+    assert false <= 200 * 0.05, false
+    assert in_sum > 100, "the world would fool a comparison of sums"

@@ -12,6 +12,7 @@ import numpy as np
 from rankone.client.client import Client, RemoteExperiment
 from rankone.errors import InputError
 from rankone.kernels.world import respond
+from rankone.live.lists import ITEM
 from rankone.live.messages import Decision
 from rankone.live.visitor_attributes import VisitorContext, checked_context
 from rankone.numerics.seeds import generator
@@ -20,8 +21,10 @@ from rankone.problems.arrivals import Arrivals
 from rankone.problems.arrivals.laws import arriving
 from rankone.problems.contextual import Visitors
 from rankone.problems.drifting import rate_at
+from rankone.problems.lists.base import ListProblem
 from rankone.web.timeline import SIMULATED
 from rankone.wording.combinations import combination_text
+from rankone.wording.lists import listed
 from rankone.wording.numbers import percent
 
 PERSONAL = "mixture-ts"  # of an experiment that is made for users who arrive by themselves
@@ -34,6 +37,8 @@ def names_of(problem: Problem) -> dict[str, list[str]]:
     >>> names_of(rankone.as_problem("needle:2x1|changes=1"))
     {'row': ['row 1', 'row 2'], 'col': ['col 1']}
     """
+    if isinstance(problem, ListProblem):
+        return {ITEM: list(problem.item_names)}
     if isinstance(problem, Arrivals):
         return {"item": [f"item {number}" for number in range(1, problem.shape[0] + 1)]}
     world = _at_first(problem)
@@ -47,6 +52,9 @@ def names_of(problem: Problem) -> dict[str, list[str]]:
 
 def truth_of(problem: Problem, named: Mapping[str, Sequence[str]]) -> str:
     """Say what an experiment should find, in these names of levels."""
+    if isinstance(problem, ListProblem):
+        (names,) = named.values()
+        return f"the best items are {listed([names[item] for item in problem.best_decision()])}"
     if isinstance(problem, Arrivals):
         of_all, each = problem.shares @ problem.rates, float(problem.shares @ problem.rates.max(axis=1))
         liked = {factor: levels[int(np.argmax(of_all))] for factor, levels in named.items()}
@@ -110,7 +118,8 @@ def simulate_traffic(
             experiment.forbid(rule)
     report = experiment.report()
     factors = [[level.name for level in factor.levels] for factor in report.factors]
-    sizes, wanted = (" x ".join(map(str, shape)) for shape in (map(len, factors), problem.shape))
+    own = [*map(len, factors), *([report.ranking.positions] if report.ranking else [])]
+    sizes, wanted = (" x ".join(map(str, shape)) for shape in (own, problem.shape))
     if sizes != wanted:
         raise InputError(f"a problem of {sizes}, as experiment '{name}' is", wanted, "change --problem")
     if report.drawn is not None and not isinstance(problem, Arrivals):
@@ -139,7 +148,8 @@ def _create(client: Client, name: str, problem: Problem, policy: str | None, con
     policy = policy or (PERSONAL if isinstance(problem, Arrivals) else None)
     if attributes_of(problem):
         declared, policy = (declared or {}) | dict.fromkeys(attributes_of(problem), "bool"), policy or "logit-ts"
-    client.create(name, policy=policy, factors=names_of(problem), context=declared)
+    size: dict[str, Any] = {"positions": problem.n_positions} if isinstance(problem, ListProblem) else {}
+    client.create(name, policy=policy, factors=names_of(problem), context=declared, **size)
 
 
 @dataclasses.dataclass
@@ -183,7 +193,7 @@ class _Audience:
                         raise answer
                 with self._mutex:
                     self.visits += count
-                    self.clicks += sum(clicks)
+                    self.clicks += sum(map(bool, clicks))
                     self.progress(self.visits, self.clicks)
         except BaseException as error:
             self.failure = error
@@ -191,13 +201,13 @@ class _Audience:
         finally:
             self.experiment.close()
 
-    def _visit(self, count: int, rng: np.random.Generator) -> tuple[list[Decision], list[bool]]:
+    def _visit(self, count: int, rng: np.random.Generator) -> tuple[list[Decision], list[Any]]:
         """Ask for some visitors; return what each is shown, and whether it is clicked."""
         if isinstance(self.problem, Arrivals):
             return self._visit_of_users(self.problem, count, rng)
         if not isinstance(self.problem, Visitors):
             made = self.experiment.ask(count, source=SIMULATED, context=self.context)
-            return made, [self._clicks(each.levels.values(), rng) for each in made]
+            return made, [self._clicks(each, rng) for each in made]
         decisions, clicks = [], []
         known = {} if self.context is None else checked_context(self.context).to_dict()
         for _ in range(count):
@@ -226,9 +236,14 @@ class _Audience:
         items = [self._numbers(made.levels.values())[0] for made in decisions]
         return decisions, [bool(rng.random() < rate) for rate in problem.rates[users, items]]
 
-    def _clicks(self, levels: Iterable[str], rng: np.random.Generator) -> bool:
-        """Return whether a visitor clicks what is shown."""
-        shown = self._numbers(levels)
+    def _clicks(self, made: Decision, rng: np.random.Generator) -> bool | list[int]:
+        """Return whether a visitor clicks what is shown; of a list, at which positions."""
+        if made.items is not None:
+            items = np.array([self._indices[0][name] for name in made.items], np.int64)
+            clicked = np.zeros(len(items), np.int64)
+            respond(self._world, items, clicked, rng)
+            return [int(at) + 1 for at in np.flatnonzero(clicked)]
+        shown = self._numbers(made.levels.values())
         if type(self.problem) is Product:  # whose kernels are for compiled code alone
             return bool(rng.random() < self.problem.rate(*shown))
         if isinstance(self.problem, Means):

@@ -52,7 +52,8 @@ from rankone.live.journal.events import (
 )
 from rankone.live.journal.exclusions import Exclusions
 from rankone.live.journal.packing import unpack_shown
-from rankone.live.settings import RESTART, Settings, as_tuples
+from rankone.live.setting_kinds import as_tuples
+from rankone.live.settings import RESTART, Settings
 from rankone.live.visitor_attributes import Declaration, checked_declaration, features_of
 from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
@@ -211,7 +212,7 @@ class Fold(FoldFacts):
         """Let the policy choose and learn."""
         what, shown, tags, stopped = [], [], [], self.stopped_on()
         for index, (head, texts) in enumerate(zip(events.heads, events.texts, strict=True)):
-            places = self._places_of(texts.shown)
+            places = self.places_of(texts.shown)
             means, tag = meaning(head, places, self.era_first)
             if stopped is not None and means == ASK:
                 means = NOTHING
@@ -241,13 +242,6 @@ class Fold(FoldFacts):
                 levels = self.numbers_of(stretch.shown[index].tolist())
                 events.show(index, levels, int(stretch.tags[index]))
 
-    def _places_of(self, shown: bytes | None) -> tuple[int, ...]:
-        """Return the levels of what was shown as the policy counts them; -1: retired, or none yet."""
-        if shown is None:
-            return (-1,) * len(self.factors)
-        levels = unpack_shown(shown, len(self.factors))
-        return levels if self._all_live else tuple([place[level] for place, level in zip(self.places, levels)])  # noqa: B905
-
     def _apply_mark(self, mark: Events) -> None:
         (self.seq, number, self.at, *_), details = mark.heads[0], mark.texts[0].details()
         kind = Kind(number)
@@ -275,7 +269,7 @@ class Fold(FoldFacts):
         self.settings = Settings.of_note(details)
         self.policy = policy_of(self.settings.policy)
         self.factors = Factors.new(self.settings.levels)
-        self.asked, self.pulls, self.clicks, self.late = (np.zeros(self.factors.sizes, np.int64) for _ in range(4))
+        self.asked, self.pulls, self.clicks, self.late = (np.zeros(self.counted_by, np.int64) for _ in range(4))
         self.earlier, self.explored = (np.zeros((parts, *self.asked.shape), np.int64) for parts in (3, 2))
         self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
         self.segments = Segments(self.factors.sizes, self.policy.by_features)
@@ -283,9 +277,14 @@ class Fold(FoldFacts):
         declared = self.settings.context
         self.segments.declared = checked_declaration(declared) if declared else None
         self.goals = GoalOutcomes(self.settings, self.factors.sizes) if self.settings.goals else None
-        self.evidence = ExperimentEvidence(self.settings, self.factors.each, segments=self.segments, goals=self.goals)
+        self.evidence = self.new_evidence()
         self.published = Published() if self.policy.decides_away else None
         self._begin_era("created", [])
+
+    def new_evidence(self) -> Any:
+        """Return evidence of which nothing is known yet."""
+        own = self.segments, self.misfit_known, self.goals
+        return ExperimentEvidence(self.settings, self.factors.each, self.rules, *own)
 
     def _apply_era(self, details: dict[str, Any]) -> None:
         if "exclude" in details and not self.exclusions.known(self.seq):
@@ -294,7 +293,7 @@ class Fold(FoldFacts):
         self.factors = Factors.of_note(details)
         self.policy = policy_of(details["policy"])
         self.stopped, self.resumed = details.get("stopped"), details.get("resumed", self.resumed)
-        sizes = self.factors.sizes
+        sizes = self.counted_by
         counts = self.asked, self.pulls, self.clicks, self.late
         self.asked, self.pulls, self.clicks, self.late = (widened(each, sizes) for each in counts)
         self.prior, self.earlier, self.explored = (
@@ -310,9 +309,9 @@ class Fold(FoldFacts):
         if forgets:
             self._forget()
         if self.visitors is not None:
-            self.visitors.begin_era(sizes, forgets)
+            self.visitors.begin_era(self.factors.sizes, forgets)
         if self.goals is not None:
-            self.goals.begin_era(sizes, forgets)
+            self.goals.begin_era(self.factors.sizes, forgets)
         self.evidence.begin_era(self.factors.each, self.rules, forgets, self.misfit_known)
         if "segments" in details:
             self._declare(as_tuples(details["segments"]))
@@ -357,15 +356,6 @@ class Fold(FoldFacts):
         pulls, clicks = self.pulls[known] + self.prior[0][known], self.clicks[known] + self.prior[1][known]
         if pulls.any() or self.decisions:  # decisions of earlier eras may still have outcomes
             self._advance_by(self.known(pulls, clicks))
-
-    def place_levels(self) -> None:
-        """Work out which level of the policy is which level of the experiment."""
-        self.live, self._one, self._run = self.factors.living(), None, None
-        self._all_live = self.factors.sizes == tuple(map(len, self.live))
-        self.places = [[-1] * size for size in self.factors.sizes]
-        for places, live in zip(self.places, self.live, strict=True):
-            for place, level in enumerate(live.tolist()):
-                places[level] = place
 
     def _room(self, size: int, with_crosses: bool) -> Stretch:
         """Return room for so many events; for one event it is always the same, with room for probabilities."""

@@ -1,7 +1,7 @@
 """What a fold holds, and what can be told of it without changing anything."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from rankone.live.fold.feature_counts import FeatureCounts, Open
 from rankone.live.fold.visitors import Visitors
 from rankone.live.journal.events import KIND, LEARNED, Events
 from rankone.live.journal.exclusions import Exclusions
+from rankone.live.journal.packing import unpack_shown
 from rankone.live.settings import RESTART, Settings
 from rankone.numerics.arrays import Ints
 from rankone.policies import Policy
@@ -87,6 +88,28 @@ class FoldFacts:
     def runs_at(self, seq: int) -> bool:
         """Return whether the policy is replayed over an event: its last era has begun there."""
         return self._last_era <= seq
+
+    _one: Stretch | None  # room for one event
+    _run: Callable[..., int] | None  # the code for just that
+    _all_live: bool
+
+    @property
+    def counted_by(self) -> tuple[int, ...]:
+        """The shape of counts: of a ranking positions and items, else the sizes of the factors."""
+        of_list = (self.settings.positions,) if self.settings.positions else ()
+        return (*of_list, *self.factors.sizes)
+
+    @property
+    def n_clicked(self) -> int:
+        """Outcomes with a click that count, also those before a restart."""
+        return int(self.clicks.sum() + self.earlier[2].sum())
+
+    def more_arrays(self) -> dict[str, Any]:
+        """Return what a snapshot keeps beside counts and evidence, as arrays."""
+        return {}
+
+    def restore_more(self, arrays: Mapping[str, Any]) -> None:
+        """Go on from what `more_arrays` returned."""
 
     def counted(self, events: Events) -> list[bool]:
         """Return for each of the events that were just applied whether it is an outcome that counts."""
@@ -191,3 +214,19 @@ class FoldFacts:
     def rules(self) -> Ints:
         """What is forbidden, as the policy counts levels."""
         return living_rules(self.forbidden, self.factors)
+
+    def place_levels(self) -> None:
+        """Work out which level of the policy is which level of the experiment."""
+        self.live, self._one, self._run = self.factors.living(), None, None
+        self._all_live = self.factors.sizes == tuple(map(len, self.live))
+        self.places = [[-1] * size for size in self.factors.sizes]
+        for places, live in zip(self.places, self.live, strict=True):
+            for place, level in enumerate(live.tolist()):
+                places[level] = place
+
+    def places_of(self, shown: bytes | None) -> tuple[int, ...]:
+        """Return the levels of what was shown as the policy counts them; -1: retired, or none yet."""
+        if shown is None:
+            return (-1,) * len(self.factors)
+        levels = unpack_shown(shown, len(self.factors))
+        return levels if self._all_live else tuple([place[level] for place, level in zip(self.places, levels)])  # noqa: B905

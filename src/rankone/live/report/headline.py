@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from rankone.live.report.ranking_report import list_assumes, list_headline
 from rankone.specs import amount
 from rankone.wording.combinations import brief_combination
 from rankone.wording.lists import cut_text
@@ -27,6 +28,8 @@ _SHORT = 5  # words of a combination where a headline names two
 
 def headline(report: Report) -> str:
     """Say in at most 25 words what won or leads, and what every visitor sees if the experiment was stopped."""
+    if report.ranking is not None:
+        return (not report.stopped and nothing_known(report)) or list_headline(report, report.ranking)
     if report.stopped:
         return _stopped(report)
     unknown = nothing_known(report)
@@ -130,6 +133,8 @@ def assumes(report: Report) -> str:
     """Say in a line what the statements rest on; empty where nothing is stated."""
     if nothing_known(report):
         return ""
+    if report.ranking is not None:
+        return list_assumes(report)
     mix = "" if report.drawn is None else "the mix of visitors and "
     if report.basis != "any":
         return f"Assumes: {mix}click rates do not change over time."

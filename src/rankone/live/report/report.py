@@ -8,6 +8,7 @@ from rankone.live.report import headline as first_words
 from rankone.live.report import report_wording as wording
 from rankone.live.report.edge_report import EdgeReport
 from rankone.live.report.goal_report import GoalReport, goal_table
+from rankone.live.report.ranking_report import RankingReport, list_table
 from rankone.live.report.segment_report import SegmentsReport, restored, segment_table, segments_text
 from rankone.notebook import Shown
 from rankone.specs import amount
@@ -134,6 +135,9 @@ class Report(Shown):
     goals: tuple[GoalReport, ...] = ()  # other than a click that steers, the one that steers first
     edge: EdgeReport | None = None  # of an experiment that decides at the edge; None: it decides when it is asked
     alarms: tuple[Alarm, ...] = ()  # that rang, the oldest first; the last restart began what is reported
+    ranking: RankingReport | None = (
+        None  # where a ranking stands: its items are the levels of one factor; None: it is none
+    )
 
     @property
     def best(self) -> dict[str, str]:
@@ -209,10 +213,9 @@ class Report(Shown):
         result = dataclasses.asdict(self) | {"details": self.details.splitlines()}
         result |= {name: getattr(self, name) for name in ("headline", "assumes", "warnings", "notes")}
         result["control_effect"] = wording.control_effect(self)
-        if not self.goals:
-            del result["goals"]
-        if self.edge is None:
-            del result["edge"]
+        for rare in ("goals", "edge", "ranking"):
+            if not result[rare]:
+                del result[rare]
         if self.segments is None:
             del result["segments"]
         else:
@@ -233,7 +236,10 @@ class Report(Shown):
         return f"{self.name} ({self.policy}): {amount(self.decisions, 'decision')}, {each}"
 
     def __str__(self) -> str:
-        tables = [line for factor in self.factors for line in wording.level_table(self, factor)]
+        if self.ranking is not None:
+            tables = list_table(self, self.ranking)
+        else:
+            tables = [line for factor in self.factors for line in wording.level_table(self, factor)]
         if self.segments is not None:
             tables += [self.segments_sentence, *segment_table(self.segments)]
         tables += [line for goal in self.goals for line in goal_table(goal)]
