@@ -256,6 +256,14 @@ def test_a_stopped_ranking_shows_its_list_as_far_as_requests_allow():
         assert len(ranking.stop()) == 3
 
 
+def test_the_policys_lists_are_compared_with_the_control():
+    with start(None, control={"levels": ["f", "g", "h"], "share": 0.4}, explore=0.1) as ranking:
+        visit(ranking, 600)
+        assert ranking.report().ranking.over_control == "more"
+        assert "own lists get more clicks than the control list" in "\n".join(ranking.report().notes)
+        assert rankone.winners(ranking.database).candidates == ()
+
+
 def test_the_best_items_are_proven_and_it_stops_by_itself(sqlite_db):
     stopping = {"auto": True}
     with start(sqlite_db, stopping=stopping, aim="decide", control={"levels": ["f", "g", "h"]}) as ranking:
