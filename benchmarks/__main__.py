@@ -2,7 +2,7 @@
 
 ``python -m benchmarks engine`` runs one and writes nothing; `alarms` (10 minutes), `coverage` (2), `edge` (20), `evaluation` (15),
 `factors` (5), `factors_resume` (20), `features` (10), `goals` (5), `headline` (1), `lists_live` (30), `misfit` (1), `model_choice` (10), `nature` (10),
-`plans` (10), `segments` (5), `soak` (20), `split` (1), `verdicts` (20), `what_if_visitors` (15) and `winners` (5) run only when they are named; `evaluation` and
+`plans` (10), `segments` (5), `soak` (20), `split` (1), `verdicts` (20), `visitors` (10), `what_if_visitors` (15) and `winners` (5) run only when they are named; `evaluation` and
 `verdicts` write what docs/measured.md shows.
 
 A benchmark is a file ``bench_NAME.py`` with a function ``report() -> str``. The other files help them, but for
@@ -43,6 +43,7 @@ WHEN_NAMED = {
     "soak",
     "split",
     "verdicts",
+    "visitors",
     "what_if_visitors",
     "winners",
 }

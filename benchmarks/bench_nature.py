@@ -51,6 +51,15 @@ REGRET: dict[tuple[str, int, int, int], dict[str, Band]] = {
     ("mixed:60x30:seed={}", 60_000, 10, 900): dict.fromkeys(
         ["thompson", "user-ts", "pts:particles=10", "mixture-ts", "lowrank-ts", "lowrank-ts:rank=2"]
     ),
+    ("mixed:100x30:seed={}", 200_000, 3, 800): dict.fromkeys(
+        [
+            "user-ts",
+            "nmf-bandit:anchors=4,theta=0.3",
+            "nmf-bandit:anchors=4,theta=1",
+            "nmf-bandit:anchors=4",
+            "lowrank-ts",
+        ]
+    ),
     ("mixed:200x30:rate=0.1,seed={}", 100_000, 10, 900): dict.fromkeys(
         ["thompson", "user-ts", "mixture-ts", "lowrank-ts"]
     ),

@@ -43,6 +43,7 @@ APART = PAGE | {
     "policy": "segmented-uts",
     "watch": {"change": "restart"},
 }  # and may begin anew
+LISTS = {"name": "lists", "items": [*"abcdef"], "positions": 3, "policy": "cascade-ts", "outcomes": {"window": 60}}
 GOALS_OF_PLANS = ("earn", "both", "decide")
 SLOW = ("export",)  # starts a process each time
 FEW = 4  # cases of operations that are slow or take nothing
@@ -54,7 +55,8 @@ def fuzz(url, cases, seed=0):
     api = Api(url)
     assert api("POST", "/v1/experiments", PAGE).status in (200, 201)
     assert api("POST", "/v1/experiments", APART).status in (200, 201)
-    real = {"name": [HOMEPAGE["name"], APART["name"]], "id": [one["id"] for one in _decisions(api)]}
+    assert api("POST", "/v1/experiments", LISTS).status in (200, 201)
+    real = {"name": [HOMEPAGE["name"], APART["name"], LISTS["name"]], "id": [one["id"] for one in _decisions(api)]}
     real["flag"] = [HOMEPAGE["name"], f"{HOMEPAGE['name']}.row"]
     schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
     operations = {
@@ -116,7 +118,8 @@ def _name_goals(body):
 def _decisions(api):
     said = {"context": {DEVICE: "phone"}}
     assert api.on(APART["name"], "POST", "/ask", said).status == 200
-    return api.on(HOMEPAGE["name"], "POST", "/ask", {"count": 50} | said).json()["decisions"]
+    lists = api.on(LISTS["name"], "POST", "/ask", {"count": 25, "pinned": {"2": "ad"}}).json()["decisions"]
+    return lists + api.on(HOMEPAGE["name"], "POST", "/ask", {"count": 50} | said).json()["decisions"]
 
 
 def _takes(operation):

@@ -20,7 +20,7 @@ _HOMES = {
         "rankone.client.client": "Client",
         "rankone.client.signing": "sign_visitor",
         "rankone.live.winners": "winners",
-        "rankone.live": "Control Database Decision Experiment Outcomes Prior Stopping Watch",
+        "rankone.live": "Control Database Decision Experiment Outcomes Prior Ranking Stopping Watch",
         "rankone.pages": "Explanation explain report",
         "rankone.policies": "Agent Policy as_policy known_policies",
         "rankone.policies.factors.elimination.rank1elim_kl": "Rank1ElimKL",

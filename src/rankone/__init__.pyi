@@ -26,6 +26,7 @@ from rankone.live import Decision as Decision
 from rankone.live import Experiment as Experiment
 from rankone.live import Outcomes as Outcomes
 from rankone.live import Prior as Prior
+from rankone.live import Ranking as Ranking
 from rankone.live import Stopping as Stopping
 from rankone.live import Watch as Watch
 from rankone.live.winners import winners as winners

@@ -41,6 +41,9 @@ class TestEveryPolicy(PolicySuite):
 
     def told(self, shape):
         result = super().told(shape)
+        if result.name == "nmf-bandit":  # three users are enough for one group of items
+            self.learns = False  # of what three users explore of two items
+            return dataclasses.replace(result, classes=max(1, math.prod(int(size) for size in shape)), anchors=1)
         if result.name in NEEDS_A_MODEL:
             items = max(1, math.prod(int(size) for size in shape))
             return dataclasses.replace(result, model=model_of(self.folder / f"{items}.json", items))

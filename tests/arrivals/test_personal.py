@@ -6,7 +6,7 @@ import pytest
 
 import rankone
 from rankone.analysis.personal.fits import fit_classes, fit_vectors
-from rankone.analysis.personal.gain import personal_gain
+from rankone.analysis.personal.gain import personal_gain, shares_differ
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from rankone.problems.arrivals import latent, mixed
@@ -46,6 +46,47 @@ def test_it_is_said_where_it_pays_and_by_how_much():
         found = personal_gain(shown, clicked, seed)
         assert found.p_value < 0.001
         assert abs(found.gain - truth) < 4.0 * found.error
+
+
+def broken_promise(kind, rng):
+    """One item is best for all; items were not shown in the same shares to every user and at all times."""
+    rates, users = np.array([0.30, 0.29, 0.20, 0.25]), 120
+    shares = np.full((2, users, 4), 0.25)  # in both halves of the time
+    moving = np.ones((2, 1))
+    comes = np.ones((2, users))
+    if kind == "shares by user":
+        shares[:] = rng.dirichlet(np.full(4, 2.0), users)
+    elif kind == "shares and rates move":
+        shares[:], moving[1] = np.array([[[0.1, 0.1, 0.4, 0.4]], [[0.4, 0.4, 0.1, 0.1]]]), 0.5
+    else:  # and users come at different times
+        shares[:], moving[1] = np.array([[[0.1, 0.4, 0.4, 0.1]], [[0.4, 0.1, 0.1, 0.4]]]), 0.5
+        comes = rng.dirichlet(np.full(2, 0.3), users).T * 2.0
+    shown = rng.poisson(40.0 * comes[:, :, None] * shares)
+    return shown.sum(axis=0), rng.binomial(shown, (moving * rates)[:, None, :]).sum(axis=0)
+
+
+@pytest.mark.parametrize("kind", ["shares by user", "shares and rates move", "users come at different times"])
+def test_where_its_promise_is_broken_it_is_noticed_or_harmless(kind):
+    """Shares that differ between users are noticed; where all users have the same, one best item stays that."""
+    said = 0
+    for run in range(100):
+        shown, clicked = broken_promise(kind, generator(run, "broken promise", kind))
+        noticed = shares_differ(shown.astype(float))
+        assert noticed == (kind != "shares and rates move")
+        said += not noticed and personal_gain(shown.astype(float), clicked.astype(float), run).p_value <= 0.05
+    assert said <= 5 + 3.0 * np.sqrt(5 * 0.95)
+    cells = [(i, j, int(shown[i, j]), int(clicked[i, j])) for i, j in np.argwhere(shown)]
+    frame = pl.DataFrame(cells, schema=["user", "item", "shown", "clicked"], orient="row")
+    sentence = rankone.personal(frame, **COLUMNS)._sentence()
+    assert noticed == sentence.startswith("Users were shown items in different shares")
+    assert len(sentence.split()) <= 25
+
+
+@pytest.mark.parametrize("visits", [3, 20, 400])
+def test_equal_shares_are_not_called_different(visits):
+    rng = generator(visits, "equal shares")
+    tables = [rng.multinomial(rng.poisson(visits), rng.dirichlet(np.full(8, 3.0)), 300) for _ in range(300)]
+    assert sum(shares_differ(table.astype(float)) for table in tables) <= 1
 
 
 def frame_of(problem, decisions):

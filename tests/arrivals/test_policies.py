@@ -10,7 +10,7 @@ from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from rankone.policies.arrivals import pts
-from rankone.policies.arrivals.visits import V_DUE, V_PERIOD
+from rankone.policies.arrivals.visits import V_DUE, V_PERIOD, V_SHARE
 from rankone.problems.arrivals import latent, mixed
 from rankone.simulation.work_unit import play_run
 from tests.oracles import arrivals as twins
@@ -22,6 +22,8 @@ TABLES = {
     "lowrank-ts": lambda rng: twins.LowRank(USERS, ITEMS, rng, 3),
     "lowrank-ts:rank=2,noise=0.2,scale=0.4,sweep=20": lambda rng: twins.LowRank(USERS, ITEMS, rng, 2, 0.2, 0.4, 20),
 }
+NMF = "nmf-bandit:classes=2,anchors=1,theta=0.2"
+TABLES[NMF] = lambda rng: twins.NMF(USERS, ITEMS, rng, 2, 1, 0.2)
 LINEAR = {
     "club": lambda rng: twins.CLUB(USERS, D, rng, 0.1, 0.5),
     "club:alpha2=0.2,alpha=0.5": lambda rng: twins.CLUB(USERS, D, rng, 0.5, 0.2),
@@ -84,9 +86,9 @@ def regret_of(spec, problem, horizon, runs, period=0):
     steps = np.array([horizon])
     result = []
     for run in range(runs):
-        state = policy.start(ITEMS)
+        state = policy.start(*problem.shape)
         if period:
-            state.counters[V_PERIOD] = period
+            state.counters[V_PERIOD], state.counters[V_SHARE] = period, len(problem.rates) + 1
         result.append(play_run(state, problem, steps, generator(run, "law", spec))[0][0])
     return np.array(result)
 
@@ -167,3 +169,13 @@ def test_a_number_of_users_is_asked_for():
         rankone.as_policy("club").start(5)
     with pytest.raises(InputError, match="learns from clicks"):
         rankone.simulate("clustered-linear:5x3", "thompson", 10, runs=1)
+
+
+def test_nmf_finds_mixtures_where_it_explores_enough_and_says_how_many_users_it_needs():
+    """Without forced exploration nothing is known of what to exploit: twice the regret at least."""
+    problem = mixed(40, 6, classes=2, seed=3)
+    found = [regret_of(f"nmf-bandit:classes=2,users=40,theta={theta}", problem, 30_000, 2).mean() for theta in (0.3, 0)]
+    at_random = 30_000 * problem.loss_at_random()
+    assert found[0] < 0.5 * min(at_random, found[1])
+    with pytest.raises(InputError, match="at least 120 users"):
+        rankone.as_policy("nmf-bandit:anchors=6,users=100").start(30)

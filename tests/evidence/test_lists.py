@@ -8,7 +8,7 @@ import pytest
 
 from rankone import as_policy, evaluate_lists
 from rankone.compiling.compiled import compiled
-from rankone.evidence.levels import RATIOS, start_evidence, weigh
+from rankone.evidence.levels import RATIOS, resized, start_evidence, weigh, weigh_click, with_late
 from rankone.evidence.list_chances import CONTROL, EXPLORE, OWN, chances_at
 from rankone.evidence.list_lottery import draw_list, renewal_due, start_lottery
 from rankone.evidence.list_shares import list_shares
@@ -142,3 +142,19 @@ def test_other_lists_are_estimated_from_a_log_with_its_own_probabilities():
     error = (row["high"] - row["low"]) / 2 / 1.96
     assert abs(row["value"] - problem.value((2, 1))) < 4 * error
     assert found.logged == pytest.approx(np.mean(clicks))
+
+
+def test_items_that_are_added_begin_at_nothing_and_late_clicks_only_take():
+    problem = Cascade([0.5, 0.3, 0.1, 0.1], 2)
+    evidence = start_list_evidence(4, 2, margin=0.1)
+    for _ in lists_of(problem, 300, 9, shares_of(0.5), evidence=evidence):
+        pass
+    grown = resized(evidence, (5,))
+    assert (grown.proof[:4, :4] == evidence.proof).all()
+    assert not grown.logs[4].any()
+    assert not grown.logs[:, 4].any()
+    assert grown.silent.shape == (5, 5, 0)
+    late = start_list_evidence(4, 2, margin=0.1)
+    weigh_click(late, np.array([2]), np.full(4, 0.25))
+    assert (with_late(evidence, late).proof <= evidence.proof).all()
+    assert with_late(evidence, late).proof[0, 2] < evidence.proof[0, 2]

@@ -7,15 +7,16 @@ import time
 import numpy as np
 import pytest
 
-from rankone.live import Experiment
+from rankone.live import Experiment, Ranking
 from rankone.live.journal.events import COLUMNS, DECISION, KIND, VALUE, Kind
 from rankone.live.journal.packing import unpack_shown
 from rankone.live.operate.doctor import examine
+from rankone.live.operate.export import decisions_table
 from rankone.numerics.seeds import generator
 from tests.levels import row_of
 
 from .helpers import ORDERS, orders_of, start
-from .workers import CONTEXT, serve_until_killed
+from .workers import CONTEXT, rank_until_killed, serve_until_killed
 
 CONTEXT_COLUMN = COLUMNS.index("context")
 KILLS = int(os.environ.get("RANKONE_KILLS", "60"))
@@ -66,7 +67,25 @@ def check_history(db, acknowledgements):
     return acknowledged
 
 
-def kill_repeatedly(db, folder, kills, how):
+def check_lists(db, acknowledgements):
+    """Every acknowledged list and outcome is in the journal, as acknowledged, and a replay gives the same."""
+    with Ranking("home", db=db) as ranking:
+        table = decisions_table(ranking.database, "home")
+        learned = ranking.report().outcomes
+    lists = {id: rows.sort("position") for (id,), rows in table.group_by("id")}
+    lines = acknowledgements.read_text().splitlines()
+    for line in lines:
+        what, id, *said = line.split(" ")
+        if what == "asked":
+            assert ",".join(lists[id]["item"]) == said[0]
+        else:
+            clicked = [str(row["position"]) for row in lists[id].to_dicts() if row["clicked"]]
+            assert ",".join(clicked) == said[0]
+    assert learned["clicked"] + learned["not_clicked"] == sum(rows["learned"][0] for rows in lists.values())
+    return len(lines)
+
+
+def kill_repeatedly(db, folder, kills, how, serve=serve_until_killed, check=check_history):
     """Start a process that serves, kill it, and again; check the whole history now and then."""
     rng = generator(1, "kills")
     acknowledgements = folder / "acknowledgements"
@@ -74,7 +93,7 @@ def kill_repeatedly(db, folder, kills, how):
     for round_number in range(kills):
         point = how(round_number)
         after = 2 + int(rng.random() * (3 if point == "during snapshot" else 40))
-        process = CONTEXT.Process(target=serve_until_killed, args=(str(db), str(acknowledgements), point, after))
+        process = CONTEXT.Process(target=serve, args=(str(db), str(acknowledgements), point, after))
         process.start()
         if point is None:
             size = acknowledgements.stat().st_size
@@ -85,7 +104,7 @@ def kill_repeatedly(db, folder, kills, how):
         process.join()
         assert process.exitcode == -signal.SIGKILL, point
         if round_number % 10 == 9 or round_number == kills - 1:
-            acknowledged = check_history(db, acknowledgements)
+            acknowledged = check(db, acknowledgements)
     return acknowledged
 
 
@@ -97,6 +116,15 @@ def test_sigkill_at_random_and_at_named_points_loses_nothing(sqlite_db, tmp_path
     findings = examine(sqlite_db)
     assert all(finding.ok for finding in findings), findings
     assert any(finding.check.startswith("snapshot") for finding in findings)
+
+
+def test_sigkill_of_a_ranking_loses_nothing(sqlite_db, tmp_path):
+    Ranking("home", [*"abcdef"], positions=3, policy="cascade-ts", db=sqlite_db, seed=1, durability="off").close()
+    how = lambda round_number: (None, *POINTS)[round_number % 6]  # noqa: E731
+    acknowledged = kill_repeatedly(sqlite_db, tmp_path, max(6, KILLS // 5), how, rank_until_killed, check_lists)
+    assert acknowledged > 6
+    findings = examine(sqlite_db)
+    assert all(finding.ok for finding in findings), findings
 
 
 def test_sigkill_while_an_alarm_rings_loses_nothing(sqlite_db, tmp_path):

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rankone.live import Database, Experiment
+from rankone.live import Database, Experiment, Ranking
 from rankone.live.journal.events import COLUMNS, KIND, Kind
 from rankone.live.operate.doctor import examine
 from rankone.live.operate.export import decisions_table
@@ -18,7 +18,7 @@ from rankone.live.storage.sql import Storage
 from tests.levels import row_of
 
 from .helpers import ORDERS, error_of, start
-from .workers import CONTEXT, close_by_signal, close_under_load, fork_at_work, fork_under_load
+from .workers import CONTEXT, close_by_signal, close_under_load, fork_at_work, fork_under_load, rank_in_a_child
 
 TRIES = int(os.environ.get("RANKONE_TRIES", "20"))
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -174,4 +174,12 @@ def test_what_a_child_writes_is_kept_when_its_parent_closes(sqlite_db):
         os.close(end)
     with Experiment("homepage", db=sqlite_db) as again:
         assert again.report().decisions == 4
+    assert all(finding.ok for finding in examine(sqlite_db))
+
+
+def test_a_ranking_goes_on_in_parent_and_child(sqlite_db):
+    Ranking("home", [*"abcdef"], positions=3, policy="cascade-ts", db=sqlite_db, seed=1).close()
+    assert run(rank_in_a_child, str(sqlite_db)) == 0
+    with Ranking("home", db=sqlite_db) as ranking:
+        assert ranking.report().outcomes["clicked"] == 41
     assert all(finding.ok for finding in examine(sqlite_db))

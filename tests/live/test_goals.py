@@ -52,7 +52,7 @@ def test_amounts_add_up_until_their_window_ends() -> None:
         assert experiment.tell(decision, goal="order", value=20.0).value == 20.0
         assert experiment.tell(decision, clicked=True).learned  # the click closes the decision, not its goals
         assert experiment.tell(decision, goal="order", value=30.0) == (
-            decision.id, None, "held", False, False, None, "order", 50.0,
+            decision.id, None, "held", False, False, None, "order", 50.0, None, None,
         )  # fmt: skip
         assert level(experiment, "order", decision["price"]).total == 50.0
         assert fold_of(experiment).goals.amounts(1).gain.sum() == 0.0  # nothing is weighed before the end

@@ -14,7 +14,7 @@ import rankone
 from rankone.cli import build_app
 from rankone.errors import InputError
 from rankone.evidence.steering import AIMS
-from rankone.live.settings import GROUPS, SETTINGS, Settings, Stopping, WantedSettings, parsed_settings
+from rankone.live.settings import GROUPS, SETTINGS, RemoteWishes, Settings, Stopping, parsed_settings
 from rankone.web.server.schemas.answers import ExperimentAnswer
 from rankone.web.server.schemas.bodies import NewExperiment
 
@@ -35,8 +35,9 @@ def test_every_setting_is_everywhere():
     options = {text for parameter in commands["create"].params for text in parameter.opts}
     reference = experiment_settings()
     for each in SETTINGS:
-        assert (each.group or each.name) in inspect.signature(rankone.Experiment).parameters
-        assert each.help in " ".join(rankone.Experiment.__doc__.split())
+        kind = rankone.Ranking if each.name in ("positions", "gentle") else rankone.Experiment
+        assert (each.group or each.name) in inspect.signature(kind).parameters
+        assert each.help in " ".join(kind.__doc__.split()) or each.name == "positions"
         assert f"--{each.option}" in options
         assert f"`{each.path}`" in reference
         assert (not each.remote) == (
@@ -49,7 +50,7 @@ def test_every_setting_is_everywhere():
 
 
 def test_names_agree():
-    assert {*WantedSettings.__annotations__, "prior", "policy"} == {each.group or each.name for each in SETTINGS} | {
+    assert {*RemoteWishes.__annotations__, "prior", "policy"} == {each.group or each.name for each in SETTINGS} | {
         "factors"
     }
     assert set(next(each for each in SETTINGS if each.name == "aim").kind.choices) == set(AIMS)
@@ -81,9 +82,9 @@ def test_a_group_is_a_value_or_a_dictionary(sqlite_db):
         ({"stoping": {}}, "a setting of an experiment, but got stoping. Did you mean stopping?"),
         (
             {"stopping": 0.05},
-            "stopping as a dictionary of error, margin, auto, but got 0.05. Try stopping={'error': 0.05}",
+            "stopping as a dictionary of error, margin, decide, auto, but got 0.05. Try stopping={'error': 0.05}",
         ),
-        ({"stopping": {"eror": 1}}, "stopping with error, margin, auto, but got eror. Did you mean error?"),
+        ({"stopping": {"eror": 1}}, "stopping with error, margin, decide, auto, but got eror. Did you mean error?"),
         ({"stopping": {"error": 1}}, "error above 0 and at most 0.5, but got 1. Try stopping={'error': 0.05}"),
         ({"stopping": {"auto": 1}}, "auto as True or False, but got 1. Try stopping={'auto': True}"),
         (

@@ -88,6 +88,41 @@ def serve_until_killed(db, acknowledgements, point, after, threads=4):
         thread.join()
 
 
+def rank_until_killed(db, acknowledgements, point, after, threads=3):
+    """The same of a ranking whose lists are told in parts."""
+    transactions._SNAPSHOT_EVERY, transactions._BYTES_PER_EVENT = 40, 100_000
+    if point is not None:
+        die_at(point, after)
+    ranking = Experiment("home", db=db, durability="normal")
+    log = os.open(acknowledgements, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    def client(number):
+        while True:
+            decision = ranking.ask(pinned={2: "ad"} if number else None, exclude=["a"] if number == 1 else None)
+            os.write(log, f"asked {decision.id} {','.join(decision.items)}\n".encode())
+            clicked = [1 + hash(decision.id) % 3] if hash(decision.id) % 2 else []
+            ranking.tell(decision.id, clicked, seen=3)
+            os.write(log, f"told {decision.id} {','.join(map(str, clicked))}\n".encode())
+
+    clients = [threading.Thread(target=client, args=(number,), daemon=True) for number in range(threads)]
+    for thread in clients:
+        thread.start()
+    for thread in clients:
+        thread.join()
+
+
+def rank_in_a_child(db, answers):
+    """Ask a ranking, fork, and ask in parent and child at once."""
+    with Experiment("home", db=db, durability="normal") as ranking:
+        ranking.tell(ranking.ask(), [1])
+        child = os.fork()
+        for _ in range(20):
+            ranking.tell(ranking.ask(exclude=["b"]), [2], seen=3)
+        if child == 0:
+            os._exit(0)
+        answers.put(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
 def exclude_until_killed(db, point, after):
     """Exclude what robots told; the process is killed on the way."""
     fold_cache.SHORT, transactions._BYTES_PER_EVENT = 30, 10_000

@@ -244,3 +244,72 @@ class MixtureLinear:
         self.b[user] += payoff * x
         self.yy[user] += payoff**2
         self.t[user] += 1
+
+
+def on_simplex(x):
+    """The nearest point of the simplex, by sorting (Duchi et al. 2008)."""
+    down = np.sort(x)[::-1]
+    above = (np.cumsum(down) - 1) / np.arange(1, len(x) + 1)
+    return np.maximum(x - above[np.flatnonzero(down > above)[-1]], 0)
+
+
+class NMF:
+    """With explored outcomes only; W is fit to what the users of an item's group explored."""
+
+    def __init__(self, users, items, rng, classes, anchors, theta):
+        self.n, self.s, self.rng, self.theta = np.zeros((users, items)), np.zeros((users, items)), rng, theta
+        self.a, self.w, self.seen, self.next = np.zeros((users, classes)), np.zeros((classes, items)), 0, 0
+        self.anchors = self.shuffled(items)[: 2 * anchors]
+        groups, self.group = -(-items // classes), np.full(users, -1)
+        for index, user in enumerate(self.shuffled(users)[: 2 * anchors * groups]):
+            self.group[user] = index // (2 * anchors)
+
+    def shuffled(self, count):
+        order = np.arange(count)
+        for index in range(count - 1, 0, -1):
+            other = int(self.rng.random() * (index + 1))
+            order[[index, other]] = order[[other, index]]
+        return order
+
+    def fit(self):
+        mean, m = (self.s.sum() + 1) / (self.n.sum() + 2), len(self.w)
+        rates = np.where(self.n > 0, self.s / np.maximum(self.n, 1), mean)
+        f = rates[:, self.anchors]
+        rest, pure = f.copy(), []
+        for _ in range(m):
+            squares = (rest**2).sum(axis=1)
+            pure.append(int(squares.argmax()))
+            if squares.max() > 1e-12:
+                unit = rest[pure[-1]] / np.sqrt(squares.max())
+                rest = rest - np.outer(rest @ unit, unit)
+        corners = f[pure]
+        gram = corners @ corners.T
+        for user in range(len(self.a)):
+            own = np.full(m, 1 / m)
+            for _ in range(100):
+                own = on_simplex(own - (gram @ own - corners @ f[user]) / np.trace(gram))
+            self.a[user] = own
+        for item in range(self.w.shape[1]):
+            fits = (self.group == item // m) & (self.n[:, item] > 0)
+            a, y = self.a[fits], rates[fits, item]
+            self.w[:, item] = np.linalg.solve(a.T @ a + 1e-6 * np.eye(m), a.T @ y + 1e-6 * mean)
+
+    def decide(self, user):
+        (users, items), m, count = self.n.shape, len(self.w), len(self.anchors)
+        if self.seen >= self.next:
+            self.next = self.seen + min(users, max(1, self.seen))
+            self.fit()
+        self.explored = self.rng.random() < self.theta * (count + m) * users / (self.seen + 1)
+        if not self.explored:
+            return pick(self.a[user] @ self.w, self.rng)
+        if self.rng.random() * (count + m) < count:
+            return int(self.anchors[int(self.rng.random() * count)])
+        group = self.group[user]
+        some = np.arange(items) if group < 0 else np.arange(group * m, min((group + 1) * m, items))
+        return int(some[int(self.rng.random() * len(some))])
+
+    def tell(self, user, item, clicked):
+        self.seen += 1
+        if self.explored:
+            self.n[user, item] += 1
+            self.s[user, item] += clicked

@@ -54,7 +54,7 @@ def test_no_rule_is_sooner_than_one_that_may_show_all_combinations() -> None:
     assert characteristic_time(RankOne([0.5, 0.5], [0.3, 0.2])) == math.inf
     assert characteristic_time(RankOne([0.5], [0.3])) == 0.0
     one_factor = RankOne([0.9], [0.3, 0.2, 0.1])
-    assert characteristic_time(one_factor) == pytest.approx(star_time(0.27, [0.18, 0.09]), rel=2e-3)
+    assert characteristic_time(one_factor) == pytest.approx(star_time(0.27, [0.18, 0.09]), rel=3e-3)
     problem = RankOne([0.2, 0.9, 0.5], [0.5, 0.8])
     assert characteristic_time(problem) <= star_time(0.72, [0.16, 0.40, 0.45])
 

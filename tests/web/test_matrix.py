@@ -92,6 +92,7 @@ NEEDS = {
     "page_core_js": None,
     "page_goals_js": None,
     "page_segments_js": None,
+    "page_ranking_js": None,
     "page_alarms_js": None,
     "page_plan_js": None,
     "page_manage_js": None,

@@ -15,6 +15,7 @@ from urllib.parse import quote
 from rankone.client.transport import Transport, problem_error
 from rankone.errors import InputError
 from rankone.live.experiment_methods import ExperimentMethods
+from rankone.live.lists import restriction
 from rankone.live.messages import (
     Ask,
     Change,
@@ -28,7 +29,8 @@ from rankone.live.messages import (
     each_answered,
 )
 from rankone.live.report.report import Report
-from rankone.live.settings import WantedSettings, parsed_settings, takes_settings
+from rankone.live.settings import RemoteWishes, parsed_settings
+from rankone.live.settings_spelled_out import takes_settings
 
 if TYPE_CHECKING:
     from rankone.policies import Policy
@@ -69,17 +71,22 @@ class Client:
         """Return an experiment that is there; nothing is sent yet."""
         return RemoteExperiment(self.transport, name)
 
-    @takes_settings(WantedSettings)
+    @takes_settings(RemoteWishes)
     def create(
         self,
         name: str,
         rows: Sequence[str] | int | None = None,
         cols: Sequence[str] | int | None = None,
         policy: str | Policy | None = None,
-        **settings: Unpack[WantedSettings],
+        *,
+        items: Sequence[str] | int | None = None,
+        **settings: Unpack[RemoteWishes],
     ) -> RemoteExperiment:
-        """Create an experiment, or find that it is there with these settings, which `rankone.Experiment` has too."""
-        asked = parsed_settings({"rows": rows, "cols": cols, "policy": policy, **settings})
+        """Create an experiment, or find that it is there with these settings, which `rankone.Experiment` has too.
+
+        With `items` and `positions` it is a ranking, as `rankone.Ranking`.
+        """
+        asked = parsed_settings({"rows": rows, "cols": cols, "items": items, "policy": policy, **settings})
         if "prior" in asked:
             do = "begin with them where its database is: rankone create --prior"
             raise InputError("settings that can be sent to a service", "past counts", do)
@@ -167,11 +174,13 @@ class RemoteExperiment(ExperimentMethods):
     def _ask(self, asked: Ask) -> list[Decision]:
         if asked.key is not None and not asked.key.isascii():
             raise InputError("a key of plain characters, to go into a header", asked.key, "use the characters of ASCII")
-        headers = {} if asked.visitor is not None else {"Idempotency-Key": asked.key or secrets.token_hex(16)}
+        key = asked.key or (None if asked.visitor is not None else secrets.token_hex(16))
+        headers = {} if key is None else {"Idempotency-Key": key}
         said = None if asked.context is None else asked.context.to_dict()
-        body = _given(count=asked.count, source=asked.source, context=said, visitor=asked.visitor)
+        limits = restriction(asked.candidates, asked.pinned, asked.exclude)
+        body = _given(count=asked.count, source=asked.source, context=said, visitor=asked.visitor, **limits)
         found = self._transport.send("POST", f"{self._path}/ask", body, headers)["decisions"]
-        return [Decision(**decision) for decision in found]
+        return [Decision.of_dict(decision) for decision in found]
 
     def _carry_out_tells(self, requests: list[Tell], source: str | None) -> list[Outcome | Exception]:
         def carry_out(told: list[Any]) -> list[Outcome | Exception]:
@@ -233,7 +242,7 @@ class RemoteExperiment(ExperimentMethods):
 def _told(tell: Tell) -> dict[str, Any]:
     """Return an outcome as it is sent: a value with a key, so that a retry does not add it up twice."""
     key = tell.key or (None if tell.clicked is not None else secrets.token_hex(16))
-    return _given(clicked=tell.clicked, goal=tell.goal, value=tell.value, key=key)
+    return _given(clicked=tell.clicked, seen=tell.seen, goal=tell.goal, value=tell.value, key=key)
 
 
 def _tracked(track: Track) -> dict[str, Any]:

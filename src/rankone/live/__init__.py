@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from rankone.live.database import Database
     from rankone.live.experiment import Experiment
     from rankone.live.messages import Ask, Decision, Outcome, Tell, Void
+    from rankone.live.ranking import Ranking
     from rankone.live.settings import Control, Outcomes, Prior, Stopping, Watch
 
 _GROUPS = ("Control", "Prior", "Stopping", "Outcomes", "Watch")
-_HOMES = {"Database": "database", "Experiment": "experiment"} | dict.fromkeys(_GROUPS, "settings")
+_HOMES = {"Database": "database", "Experiment": "experiment", "Ranking": "ranking"} | dict.fromkeys(_GROUPS, "settings")
 
 __all__ = [
     "Ask",
@@ -26,6 +27,7 @@ __all__ = [
     "Outcome",
     "Outcomes",
     "Prior",
+    "Ranking",
     "Stopping",
     "Tell",
     "Void",

@@ -22,7 +22,8 @@ from rankone.live.operate.excluding import Unwanted, exclude_outcomes, finish_ex
 from rankone.live.report.make_report import make_report
 from rankone.live.report.report import Report
 from rankone.live.setting_kinds import checked_seconds, checked_times
-from rankone.live.settings import LocalWishes, Settings, takes_settings
+from rankone.live.settings import LocalWishes, Settings
+from rankone.live.settings_spelled_out import takes_settings
 from rankone.policies import Policy
 
 T = TypeVar("T")

@@ -9,6 +9,7 @@ import abc
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, overload
 
+from rankone.live.lists import ITEM, checked_items
 from rankone.live.messages import Ask, Change, Decision, Outcome, Request, Tell, Track, Void, id_of, tells
 from rankone.live.names import checked_combination, checked_name
 from rankone.live.visitor_attributes import VisitorContext, checked_declaration
@@ -93,6 +94,9 @@ class ExperimentMethods(abc.ABC):
         source: str | None = None,
         context: VisitorContext | Mapping[str, Any] | None = None,
         visitor: str | None = None,
+        candidates: Sequence[str] | None = None,
+        pinned: Mapping[int, str] | None = None,
+        exclude: Sequence[str] | None = None,
     ) -> Decision: ...
     @overload
     def ask(
@@ -103,6 +107,9 @@ class ExperimentMethods(abc.ABC):
         source: str | None = None,
         context: VisitorContext | Mapping[str, Any] | None = None,
         visitor: str | None = None,
+        candidates: Sequence[str] | None = None,
+        pinned: Mapping[int, str] | None = None,
+        exclude: Sequence[str] | None = None,
     ) -> list[Decision]: ...
     def ask(
         self,
@@ -112,36 +119,49 @@ class ExperimentMethods(abc.ABC):
         source: str | None = None,
         context: VisitorContext | Mapping[str, Any] | None = None,
         visitor: str | None = None,
+        candidates: Sequence[str] | None = None,
+        pinned: Mapping[int, str] | None = None,
+        exclude: Sequence[str] | None = None,
     ) -> Decision | list[Decision]:
         """Return the next decision, or a list of `count` of them. They are stored before they are returned.
 
         The same request with the same `key` again returns the same decisions: pass one to make a retry safe (a client
         sends one of its own). The same `visitor` gets the same decision, whatever else is said, until levels change,
-        outcomes are excluded or the experiment stops; asked again, its id can tell the outcome and not `void` it.
+        outcomes are excluded or the experiment stops; asked again, its id can tell the outcome and not `void` it. Where
+        the policy chooses for each visitor, such as `mixture-ts`, every ask needs one and gets a new choice.
         `context` says what is known of the visitor, such as ``{"device": "phone", "country": "DE"}``: declared
         attributes or, of an experiment that is not at a service, those of the first ask. What is left out is "unknown".
         The report tells whether what is best depends on it.
+
+        Of a ranking only `candidates` are shown, nothing that `exclude` names, and what is `pinned` at its position
+        (from 1): that is shown and not compared. The list is shorter where they do not fill it.
         """
-        request = Ask(1 if count is None else count, key, source, context=context, visitor=visitor)
+        limits: dict[str, Any] = {"candidates": candidates, "pinned": pinned, "exclude": exclude}
+        request = Ask(1 if count is None else count, key, source, context=context, visitor=visitor, **limits)
         decisions = self._carry_out(request)
         return decisions[0] if count is None else decisions
 
     def tell(
         self,
         decision: str | Decision,
-        clicked: bool | None = None,
+        clicked: bool | Sequence[int | str] | None = None,
         *,
         goal: str | None = None,
         value: float | None = None,
         key: str | None = None,
         source: str | None = None,
+        seen: int | None = None,
     ) -> Outcome:
         """Tell the outcome of a decision, given whole or by its id: any order, any time later, once.
 
         Where the experiment has `goals`, tell the `value` of a `goal` (left out: of the one that steers). Counts and
         amounts add up until the window of the goal ends; one with a `key`, such as an order's number, counts once.
+
+        Of a list, `clicked` are positions from 1 or names of items, `[]` for none, and `seen` is how many positions
+        from the top were seen. With a window they may come in parts, until it ends: clicks add up, the largest `seen`
+        stands.
         """
-        return self._carry_out(Tell(id_of(decision), clicked, source, goal=goal, value=value, key=key))
+        return self._carry_out(Tell(id_of(decision), clicked, source, goal=goal, value=value, key=key, seen=seen))
 
     def track(
         self, visitor: str, goal: str, value: float | None = None, *, key: str | None = None, source: str | None = None
@@ -186,15 +206,18 @@ class ExperimentMethods(abc.ABC):
                 checked_name(text, what)
         return self._change("void-open", older_than=older_than, source=source, token=token)
 
-    def stop(self, levels: Mapping[str, str] | None = None, *, why: str = "by hand") -> dict[str, str]:
+    def stop(self, levels: Mapping[str, str] | Sequence[str] | None = None, *, why: str = "by hand") -> dict[str, str]:
         """Stop experimenting: from now on every decision is one combination, what leads unless another is named.
 
         Return its levels by factor. The stop lasts until `resume`, or until one of these levels is retired.
 
         Args:
             levels: what every visitor sees, such as ``{"headline": "A"}``; of factors left out, the level that leads.
+                Of a ranking, the list of its items; left out, the present one.
             why: a note for the journal.
         """
+        if isinstance(levels, Sequence):
+            levels = {str(position): item for position, item in enumerate(checked_items(levels, "list"), start=1)}
         return self._change("stop", levels=checked_combination(levels), why=checked_name(why, "why"))
 
     def resume(self) -> None:
@@ -242,6 +265,14 @@ class ExperimentMethods(abc.ABC):
         A stopped experiment that shows it experiments again, on the levels that are left.
         """
         return self._change_level("retire", factor, name)
+
+    def add_item(self, name: str) -> int:
+        """Add an item to a ranking; return its number. What clicks say of items is compared anew from here on."""
+        return self.add_level(ITEM, name)
+
+    def retire_item(self, name: str) -> int:
+        """Withdraw an item of a ranking: it is never shown again. The others are compared anew from here on."""
+        return self.retire_level(ITEM, name)
 
     def _change_level(self, what: str, factor: str, name: str) -> int:
         checked_name(factor, "factor name")

@@ -6,10 +6,11 @@ Plain values and their checks, without NumPy, Numba or a database: the client ha
 import dataclasses
 import math
 import numbers
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self, TypeVar
 
 from rankone.errors import InputError
+from rankone.live.lists import checked_clicks, restriction
 from rankone.live.names import checked_name
 from rankone.live.visitor_attributes import SETTLE, checked_context
 from rankone.specs import is_number, whole_number
@@ -29,13 +30,25 @@ class Decision:
     levels: dict[str, str]
     number: int
     filler: bool  # True: the policy does not learn from its outcome (it waits, or the experiment is stopped)
+    items: tuple[str, ...] | None = None  # of a ranking: what to show, from the top
+    chances: tuple[float, ...] | None = None  # how likely each item was at its position, given those above it; None:
+    # nothing was left to chance, or this is no list
 
     def __getitem__(self, factor: str) -> str:
         return self.levels[factor]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        return {"id": self.id, "levels": self.levels, "number": self.number, "filler": self.filler}
+        result = {"id": self.id, "levels": self.levels, "number": self.number, "filler": self.filler}
+        if self.items is not None:
+            result |= {"items": list(self.items), "chances": self.chances and list(self.chances)}
+        return result
+
+    @classmethod
+    def of_dict(cls, found: dict[str, Any]) -> Self:
+        """Return what `to_dict` wrote, here or in a service of another version, which may say more."""
+        lists: dict[str, Any] = {key: found[key] and tuple(found[key]) for key in ("items", "chances") if key in found}
+        return cls(*(found[key] for key in ("id", "levels", "number", "filler")), **lists)
 
 
 class AskedBefore(list[Decision]):
@@ -53,16 +66,21 @@ class Outcome(NamedTuple):
     note: str | None = None  # what else there is to know: a level was retired after it was shown; why it was refused
     goal: str | None = None  # of which it is, where that is not a click
     value: float | None = None  # what the decision brought so far
+    positions: tuple[int, ...] | None = None  # of a list: those that were clicked, counted from 1
+    seen: int | None = None  # and how many were seen, where that was told
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values; without a note, a goal and a value where there is none."""
-        rare = ("note", "goal", "value")
+        """Return it as plain values; without what only some outcomes have."""
+        rare = ("note", "goal", "value", "positions", "seen")
         return {key: value for key, value in self._asdict().items() if key not in rare or value is not None}
 
     @classmethod
     def of_dict(cls, found: dict[str, Any]) -> Self:
         """Return what `to_dict` wrote, here or in a service of another version, which may say more."""
-        return cls(**{key: found[key] for key in cls._fields if key in found})
+        known = {key: found[key] for key in cls._fields if key in found}
+        if known.get("positions") is not None:
+            known["positions"] = tuple(known["positions"])
+        return cls(**known)
 
 
 class Change(NamedTuple):
@@ -84,8 +102,12 @@ class Ask:
     `token` is the id of the token with which a service was asked, here and below: keys and visitors of different tokens
     never meet. `context` says what is known of the visitor, such as ``{"device": "phone"}``, and `undeclared` what
     becomes of attributes that nobody declared (`rankone.live.visitor_attributes`). `visitor` says who it is: the same
-    one gets the same decision while there is nothing new to choose from. `signer` is the id of a token that vouches for
+    one gets the same decision while there is nothing new to choose from, or a new one where the policy chooses for each
+    visitor. `signer` is the id of a token that vouches for
     that: then visitors are the same with every `token`.
+
+    Of a ranking alone: only `candidates` may be shown, none that `exclude` names, and `pinned` ones at their positions
+    (from 1), where anything may stand.
     """
 
     count: int = 1
@@ -96,22 +118,27 @@ class Ask:
     visitor: str | None = None
     signer: str | None = None
     undeclared: str = SETTLE
+    candidates: Sequence[str] | None = None
+    pinned: Mapping[int, str] | None = None
+    exclude: Sequence[str] | None = None
 
 
 @dataclasses.dataclass
 class Tell:
     """Tell the outcome of a decision: whether it was clicked, or the `value` of a `goal` (left out: that steers).
 
-    An outcome with a `key` counts once for that key.
+    An outcome with a `key` counts once for that key. Of a list, `clicked` are positions from 1 or names of items, and
+    `seen` is how many positions from the top were seen.
     """
 
     id: str
-    clicked: bool | int | None = None
+    clicked: bool | int | Sequence[int | str] | None = None
     source: str | None = None
     token: str | None = None
     goal: str | None = None
     value: float | None = None
     key: str | None = None
+    seen: int | None = None
 
 
 @dataclasses.dataclass
@@ -187,12 +214,13 @@ def checked_request(request: Any) -> Request | InputError:
                 request = dataclasses.replace(request, context=checked_context(request.context))
             if type(request.count) is not int or not 0 < request.count <= MAX_BATCH:
                 request = dataclasses.replace(request, count=whole_number("count", request.count, most=MAX_BATCH))
+            restriction(request.candidates, request.pinned, request.exclude)
         elif not isinstance(request, (Tell, Track, Void)):
             raise InputError("requests Ask, Tell or Void", request, "try do([Tell(decision.id, True), Ask()])")
         elif isinstance(request, Track) or (isinstance(request, Tell) and _has_value(request)):
             request = _checked_value(request)
         elif isinstance(request, Tell) and type(request.clicked) is not bool:
-            request = dataclasses.replace(request, clicked=_checked_click(request.clicked))
+            request = dataclasses.replace(request, clicked=_checked_click(request.clicked, request.seen))
         if not isinstance(request, Void) and request.source is not None:
             checked_name(request.source, "source")
         if request.token is not None:
@@ -204,8 +232,6 @@ def checked_request(request: Any) -> Request | InputError:
 
 def _check_visitor(asked: Ask) -> None:
     checked_name(asked.visitor, "visitor")
-    if asked.key is not None:
-        raise InputError("a key or a visitor", "both", "leave out the key: asking again for a visitor is safe")
     if asked.count != 1:
         raise InputError("one decision for a visitor", asked.count, "leave out count")
 
@@ -230,7 +256,9 @@ def _checked_value(request: Any) -> Any:
     return request
 
 
-def _checked_click(clicked: Any) -> bool:
+def _checked_click(clicked: Any, seen: int | None) -> bool | tuple[int | str, ...]:
+    if seen is not None or isinstance(clicked, list | tuple | set | frozenset) or bool(getattr(clicked, "ndim", None)):
+        return checked_clicks(() if clicked is None else clicked)  # of a list
     kind = type(clicked)
     is_numpy_truth = kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_")  # told without importing NumPy
     if (isinstance(clicked, numbers.Integral) or is_numpy_truth) and clicked in (0, 1):

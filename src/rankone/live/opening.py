@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from rankone.errors import InputError
+from rankone.evidence.list_shares import LIST_EXPLORE
 from rankone.evidence.steering import AIMS
-from rankone.kernels.policy import check_relearns
+from rankone.kernels.policy import believe, check_relearns
 from rankone.live import settings as declared
 from rankone.live.fold.fold import Fold
 from rankone.live.names import checked_factors
-from rankone.live.setting_kinds import ATTRIBUTES, SECONDS
-from rankone.live.settings import GROUPS, TEST_ALL, Past, Prior, Settings, Stopping, Watch, as_tuples
+from rankone.live.setting_kinds import ATTRIBUTES, SECONDS, as_tuples
+from rankone.live.settings import GROUPS, TEST_ALL, Past, Prior, Settings, Stopping, Watch
 from rankone.live.visitor_attributes import declaration_text, features_of
 from rankone.policies import Policy, as_policy
 from rankone.policies.chances import check_chances
@@ -34,16 +35,21 @@ def checked_settings(wanted: Mapping[str, Any]) -> dict[str, Any]:
     asked = declared.parsed_settings(wanted)
     if wanted.get("policy") is not None:
         sizes = [len(levels) for _, levels in asked.get("factors", ())]
-        asked["policy"] = checked_policy(wanted["policy"], sizes or (2, 2)).label
+        of_lists = not sizes and as_policy(wanted["policy"]).decision_kind == "list"  # of a ranking that is there
+        positions = asked.get("positions", 1 if of_lists else None)
+        asked["policy"] = checked_policy(wanted["policy"], sizes or (2, 2), positions).label
     if "prior" in asked:
         asked["prior"]["counts"] = read_prior(asked["prior"]["counts"])
     return asked
 
 
-def checked_policy(spec: str | Policy, sizes: Sequence[int] = (2, 2)) -> Policy:
-    """Refuse policies that do not play such combinations, or that their label does not describe whole."""
+def checked_policy(spec: str | Policy, sizes: Sequence[int] = (2, 2), positions: int | None = None) -> Policy:
+    """Refuse policies that do not play such combinations or lists, or that their label does not describe whole."""
     result = as_policy(spec)
-    result.check_kind("pair" if len(sizes) == 2 else "combination", tuple(sizes), "a live experiment")
+    if positions:
+        result.check_kind("list", (sizes[0], positions), "a ranking")
+    else:
+        result.check_kind("pair" if len(sizes) == 2 else "combination", tuple(sizes), "a live experiment")
     if as_policy(result.label) != result:  # the journal keeps it
         do = "give it simple parameters: numbers and texts"
         raise InputError("a policy that its label describes", repr(result), do)
@@ -67,12 +73,17 @@ def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterab
     declared.checked_combinations(sizes)
     groups = {group: kind(**asked[group]) for group, kind in GROUPS.items() if group in asked}
     stops = groups.get("stopping", Stopping()).auto
-    chosen = checked_policy(asked.get("policy", declared.DEFAULT_POLICY), sizes)
-    named_alone = "policy" in asked and not stops and not chosen.decides_away  # who wants to stop wants a verdict
+    positions = asked.get("positions")
+    chosen = checked_policy(asked.get("policy", declared.default_policy(positions)), sizes, positions)
+    # Who wants to stop wants a verdict.
+    named_alone = "policy" in asked and not stops and not chosen.decides_away and not positions
     aim = asked.get("aim", "earn" if named_alone else "both")
-    explore = _AWAY[aim] if chosen.decides_away else AIMS[aim].explore
+    explore = LIST_EXPLORE[aim] if positions else _AWAY[aim] if chosen.decides_away else AIMS[aim].explore
     result = {"seed": secrets.randbits(62), "aim": aim, "explore": explore, **asked, **groups}
-    chosen = with_features(chosen.live() if result["explore"] else chosen, result.get("context"))
+    if positions:
+        _check_ranks(chosen, sizes[0], positions)
+        return Settings(**result | {"name": name, "factors": factors, "policy": chosen.label})
+    chosen = _ready(chosen.live() if result["explore"] else chosen, sizes, result.get("context"))
     if "control" in groups:
         held = declared.levels_in_order(groups["control"].levels, levels)
         result["control"] = dataclasses.replace(groups["control"], levels=held)
@@ -82,6 +93,15 @@ def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterab
     if prior is not None:
         result["prior"], result["past"] = weighted(prior.counts, levels, prior.weight)
     return Settings(**result | {"name": name, "factors": factors, "policy": chosen.label})
+
+
+def _check_ranks(chosen: Policy, n_items: int, positions: int) -> None:
+    """Refuse a policy that cannot say how likely its lists are, or not start afresh when items come and go."""
+    state = chosen.start(n_items, positions)
+    if chosen.uses_context or not believe.has(type(state)):
+        do = f"try {declared.default_policy(positions)}, or leave it out"
+        raise InputError("a policy that says how likely its lists are", chosen.label, do)
+    check_relearns(type(state))
 
 
 def _check_plays(chosen: Policy, sizes: Sequence[int], stops: bool, watch: Watch) -> None:
@@ -119,7 +139,7 @@ def check_continues(fold: Fold, asked: Mapping[str, Any]) -> None:
     for path, value in ({name: value for name, value in asked.items() if name not in GROUPS} | grouped).items():
         group, _, name = path.rpartition(".")
         stored = getattr((getattr(settings, group) or GROUPS[group]()) if group else settings, name)
-        if path == "control.levels":
+        if path == "control.levels" and not settings.positions:
             value = declared.levels_in_order(value, settings.levels)
         if value in (stored, now.get(path, stored)):
             continue
@@ -133,12 +153,18 @@ def check_continues(fold: Fold, asked: Mapping[str, Any]) -> None:
 
 
 def _as_live(policy: str, living: Mapping[str, Sequence[str]], settings: Settings) -> Policy:
-    chosen = checked_policy(policy, [len(each) for each in living.values()])
-    return with_features(chosen.live(), settings.context)
+    sizes = [len(each) for each in living.values()]
+    chosen = checked_policy(policy, sizes, settings.positions)
+    return chosen if settings.positions else _ready(chosen.live(), sizes, settings.context)
 
 
-def with_features(policy: Policy, context: Mapping[str, Any] | None) -> Policy:
-    """Return a policy that knows how many features visitors have; refuse one that looks at them where there is none."""
+def _ready(policy: Policy, sizes: Sequence[int], context: Mapping[str, Any] | None) -> Policy:
+    """Return a policy that knows how many features visitors have, or how many are in memory; refuse one that looks at
+    features where there is none."""
+    if policy.by_visitor:
+        return policy.with_known(policy.known_live(sizes))
+    if hasattr(policy, "users"):
+        raise InputError("a policy that takes visitors as they come", policy.label, "choose 'mixture-ts'")
     if not policy.uses_context or policy.by_segment:
         return policy
     count = len(features_of(None, tuple((context or {}).items())))

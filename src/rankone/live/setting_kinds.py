@@ -130,3 +130,12 @@ def checked_times(**times: float | None) -> dict[str, int]:
     moment = above(-1, 1e11)
     given = {what: time for what, time in times.items() if time is not None}
     return {what: int(moment.check(time, what, f"try {what}=time.time() - 3600") * 1e6) for what, time in given.items()}
+
+
+def as_tuples(value: Any) -> Any:
+    """Return lists within lists as tuples within tuples.
+
+    >>> as_tuples([[1, 2], [3]])
+    ((1, 2), (3,))
+    """
+    return tuple(as_tuples(each) for each in value) if isinstance(value, list) else value

@@ -9,23 +9,21 @@ reads it too. Settings that belong together are a group; a dictionary will do fo
 from __future__ import annotations
 
 import dataclasses
-import functools
-import inspect
 import json
 import math
-import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict, TypeVar, get_type_hints
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict
 
 from rankone.errors import InputError, JournalError
 from rankone.live import setting_kinds as kind
 from rankone.live.goals import Goal, goals_of
+from rankone.live.lists import ITEM, MAX_POSITIONS, NO_CLICK, VOID, check_ranking
 from rankone.live.names import checked_factors, factors_of_pair
-from rankone.live.setting_kinds import Setting, declare, micros
+from rankone.live.setting_kinds import Setting, as_tuples, declare, micros
 from rankone.specs import did_you_mean
 
-Thing = TypeVar("Thing")
 DEFAULT_POLICY = "uts"
+DEFAULT_LIST_POLICY = "gibbs-ts"
 MAX_COMBINATIONS = 10_000_000
 MAX_OPEN = 100_000  # decisions that may wait for their outcomes, unless the experiment says otherwise
 IGNORE, WARN, RESTART, TEST_ALL = ("ignore", "warn", "restart", "test-all")  # what an alarm may do
@@ -44,6 +42,12 @@ class Stopping:
         "A combination proven to be at most this much worse than the best also wins: 0.05 is 5%.",
         0.0,
         example=0.05,
+    )
+    decide: str = declare(
+        kind.choice("set", "order"),
+        "What decides a ranking",
+        "Of a ranking: whether a verdict is about which items belong into the list (set), or about their order, too.",
+        "set",
     )
     auto: bool = declare(
         kind.FLAG,
@@ -129,6 +133,13 @@ class Outcomes:
         "Seconds after which no answer counts as not clicked. Left out: you report both, clicked and not clicked.",
         example=600,
     )
+    silence: str = declare(
+        kind.choice(NO_CLICK, VOID),
+        "If nothing is reported of a list",
+        "Of a ranking with a window: what it means that nothing was reported until it ends, no click, or that the page "
+        "was left before anything was shown.",
+        NO_CLICK,
+    )
     max_open: int = declare(
         kind.whole(1, 10_000_000), "Most open decisions", "How many decisions may wait for their outcomes.", MAX_OPEN
     )
@@ -168,6 +179,20 @@ class Settings:
         "Policy",
         "The rule that chooses what is shown, such as uts (the default) or rank1elim-kl:horizon=100000.",
         example=DEFAULT_POLICY,
+    )
+    positions: int | None = declare(
+        kind.whole(1, MAX_POSITIONS),
+        "Positions of a list",
+        "How many items a list shows: then every decision is a list of the levels of one factor, item. Left out: each "
+        "decision is a combination.",
+        example=5,
+    )
+    gentle: bool = declare(
+        kind.FLAG,
+        "Explore gently",
+        "Of a ranking: a list that explores is the present one with a single stranger, so nobody sees a random page; a "
+        "verdict takes about twice as many lists.",
+        False,
     )
     aim: str = declare(
         kind.choice("earn", "both", "decide"),
@@ -254,7 +279,7 @@ class Settings:
 
 
 class WantedSettings(TypedDict, total=False):
-    """Settings as callers write them: keywords of `Client.create`. A group may be a dictionary of some of its own."""
+    """Settings as callers write them. A group may be a dictionary of some of its own."""
 
     factors: Mapping[str, Sequence[str] | int] | None
     aim: str | None
@@ -266,6 +291,13 @@ class WantedSettings(TypedDict, total=False):
     control: Control | Mapping[str, Any] | None
     watch: Watch | Mapping[str, Any] | None
     outcomes: Outcomes | Mapping[str, Any] | None
+
+
+class RemoteWishes(WantedSettings, total=False):
+    """Keywords of `Client.create`: also those of rankings."""
+
+    positions: int | None
+    gentle: bool | None
 
 
 class LocalWishes(WantedSettings, total=False):
@@ -280,7 +312,7 @@ def _declared() -> Iterator[Setting]:
             if field.metadata:
                 facts = dict(field.metadata)
                 option = facts.pop("option") or field.name.replace("_", "-")
-                remote = (group or field.name) in ("policy", *WantedSettings.__annotations__)
+                remote = (group or field.name) in ("policy", *RemoteWishes.__annotations__)
                 yield Setting(field.name, group, **facts, option=option, remote=remote)
 
 
@@ -294,6 +326,8 @@ def parsed_settings(wanted: Mapping[str, Any]) -> dict[str, Any]:
     {'factors': (('headline', ('A', 'B')),), 'stopping': {'margin': 0.05}}
     """
     given = {name: value for name, value in wanted.items() if value is not None}
+    if given.get("items") is not None and given.get("factors") is None:
+        given["factors"] = {ITEM: given.pop("items")}
     factors = factors_of_pair(*(given.pop(name, None) for name in ("rows", "cols", "factors")))
     result: dict[str, Any] = {} if factors is None else {"factors": checked_factors(factors)}
     alone = {setting.name: setting for setting in SETTINGS if not setting.group}
@@ -308,7 +342,9 @@ def parsed_settings(wanted: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError("a window or max_age", "both", "leave out max_age: the window ends what is open")
     if "goals" in result:
         _take_window(result)
-    if "control" in result and "factors" in result:
+    if "positions" in result:
+        check_ranking(result)
+    elif "control" in result and "factors" in result:
         levels_in_order(result["control"]["levels"], dict(result["factors"]))
     return result
 
@@ -335,6 +371,11 @@ def _checked_group(group: str, value: Any) -> dict[str, Any]:
     return {name: given for name, given in checked.items() if given is not False}  # which says no more than nothing
 
 
+def default_policy(positions: int | None) -> str:
+    """Return the policy of an experiment that names none, or of a ranking."""
+    return DEFAULT_LIST_POLICY if positions else DEFAULT_POLICY
+
+
 def _one_of(name: str, known: Iterable[str]) -> str:
     return did_you_mean(name, known, f"these are the settings: {', '.join(known)}")
 
@@ -357,35 +398,3 @@ def checked_combinations(sizes: Sequence[int]) -> None:
     if math.prod(sizes) > MAX_COMBINATIONS:
         got = f"{' x '.join(map(str, sizes))} = {math.prod(sizes):,}"
         raise InputError(f"at most {MAX_COMBINATIONS:,} combinations", got, "leave out some factors or levels")
-
-
-def takes_settings(wanted: type) -> Callable[[Thing], Thing]:
-    """Decorator of a function, or of a class, that takes such ``**settings``: its signature and help spell them out."""
-    hints = get_type_hints(wanted)
-    texts = {setting.name: setting.help for setting in SETTINGS if not setting.group}
-    for group, declared in GROUPS.items():
-        parts = [f"{each.name}: {each.help}" for each in SETTINGS if each.group == group]
-        texts[group] = " ".join([inspect.getdoc(declared) or "", *parts])
-    said = [f"{name}: {texts[name]}" for name in ("policy", *hints) if name in texts]
-    blocks = "\n".join(textwrap.fill(text, 108, subsequent_indent="    ") for text in said)
-    keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY, default=None)
-
-    def spell_out(what: Thing) -> Thing:
-        function: Any = what.__init__ if isinstance(what, type) else what  # type: ignore[misc]
-        own = inspect.signature(function)
-        named = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        more = [keyword(name, annotation=hints[name]) for name in hints]
-        function.__signature__ = own.replace(parameters=[*named, *more])
-        what.__doc__ = (what.__doc__ or "").replace("**settings", textwrap.indent(blocks, " " * 8).lstrip())
-        return what
-
-    return spell_out
-
-
-def as_tuples(value: Any) -> Any:
-    """Return lists within lists as tuples within tuples.
-
-    >>> as_tuples([[1, 2], [3]])
-    ((1, 2), (3,))
-    """
-    return tuple(as_tuples(each) for each in value) if isinstance(value, list) else value

@@ -27,6 +27,25 @@ def start_state(kind: type[State], **given: Any) -> State:
     return make(*(_filled(*declared, given, name) for name, declared in _declared(make).items()))
 
 
+def resized(state: Any, axis: str, size: int) -> Any:
+    """Return a copy of a state in which one of the letters is larger; what is new is zero.
+
+    >>> from typing import Annotated, NamedTuple
+    >>> from rankone.numerics.arrays import Ints
+    >>> class Counts(NamedTuple):
+    ...     clicks: Annotated[Ints, "L, K"]
+    >>> resized(start_state(Counts, L=1, K=2, clicks=7), "L", 2)
+    Counts(clicks=array([[7, 7],
+           [0, 0]]))
+    """
+    result = state
+    for name, (_, shape) in _declared(state.__class__).items():
+        old, sizes = getattr(result, name), shape.split(", ")
+        more = [(0, size - own if letter == axis else 0) for letter, own in zip(sizes, old.shape, strict=True)]
+        result = result._replace(**{name: np.pad(old, more)})
+    return result
+
+
 def _filled(dtype: Any, shape: str, given: dict[str, Any], name: str) -> Any:
     sizes = [[given[part] if part in given else int(part) for part in size.split("+")] for size in shape.split(", ")]
     result = np.zeros([sum(parts) for parts in sizes], dtype)

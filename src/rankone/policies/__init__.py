@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.arrivals.lowrank_ts import LowRankTS as LowRankTS
     from rankone.policies.arrivals.mixture_linear_ts import MixtureLinearTS as MixtureLinearTS
     from rankone.policies.arrivals.mixture_ts import MixtureTS as MixtureTS
+    from rankone.policies.arrivals.nmf_bandit import NMFBandit as NMFBandit
     from rankone.policies.arrivals.pts import PTS as PTS
     from rankone.policies.arrivals.user_ts import UserTS as UserTS
     from rankone.policies.factors.best import Best as Best

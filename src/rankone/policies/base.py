@@ -35,6 +35,7 @@ class Policy:
     decision_kind: ClassVar[DecisionKind] = "pair"  # the kind of decision it makes
     uses_context: ClassVar[bool] = False  # it looks at what is known before a decision
     by_segment: ClassVar[bool] = False  # and that is one number: the segment of the visitor
+    by_visitor: ClassVar[bool] = False  # or of the visitor, known by name: live they are numbered as they come
     clicks_only: ClassVar[bool] = True  # it learns from clicks, not from payoffs of any size (`unit` of what is known)
     supports_forbidden: ClassVar[bool] = False  # can do without combinations that are forbidden
     decides_away: ClassVar[bool] = False  # live, it publishes weights and others decide (`Experiment.weights`)
@@ -102,6 +103,10 @@ class Policy:
         """Fill in what a problem says beforehand (`Problem.known`), where the policy needs it and has not got it."""
         missing = {name: value for name, value in known.items() if getattr(self, name, 0) is None}
         return dataclasses.replace(self, **missing) if missing else self
+
+    def known_live(self, sizes: typing.Sequence[int]) -> Mapping[str, Any]:
+        """Return what a policy that is `by_visitor` takes live where nobody says so (`with_known`)."""
+        return {}
 
     def for_problem(self, *best: int) -> Self:
         """Tell a yardstick which decision is best, where it has not been told: see `told_best`."""

@@ -5,7 +5,7 @@ import copy
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,15 +76,17 @@ class DashboardData:
         fold, (left, stage) = self._experiment.look(lambda fold: (_still(fold), survivors(fold)))
         self._timeline.catch_up()
         report = make_report(fold)
-        outcomes = int(fold.pulls.sum())
+        outcomes = int(fold.pulls.sum()) if report.ranking is None else fold.learned
         return {
             "report": report.to_dict(),
-            "heat": _heat(fold, report) if len(fold.factors) == 2 else None,
-            "combinations": _combinations(fold) if len(fold.factors) != 2 else None,
+            "heat": _heat(fold, report) if len(fold.counted_by) == 2 else None,
+            "combinations": _combinations(fold) if len(fold.counted_by) != 2 else None,
             "timeline": self._timeline.to_dict(),
             "stage": stage,
             "left": left,
-            "click_rate": int(fold.clicks.sum()) / outcomes if outcomes else None,
+            "click_rate": (fold.n_clicked if report.ranking else int(fold.clicks.sum())) / outcomes
+            if outcomes
+            else None,
             "uniform_rate": None if report.even_clicks is None else report.even_clicks / outcomes,
             "simulated": self._timeline.simulated,
         }
@@ -138,7 +140,12 @@ def _still(fold: Fold) -> Fold:
 
 
 def _heat(fold: Fold, report: Report) -> dict[str, Any]:
-    """Return the counts of the busiest levels, the leading ones always among them, in their own order."""
+    """Return the counts of the busiest levels, the leading ones always among them, in their own order.
+
+    Of a ranking: items, those of the present list first, at each position.
+    """
+    if report.ranking is not None:
+        return _list_heat(fold, report.ranking.present)
     each = [
         _busiest(levels, margin(fold.asked, axis), report.best[factor])
         for axis, (factor, levels) in enumerate(fold.factors.items())
@@ -152,6 +159,17 @@ def _heat(fold: Fold, report: Report) -> dict[str, Any]:
         "outcomes": fold.pulls[part].tolist(),
         "clicks": fold.clicks[part].tolist(),
     }
+
+
+def _list_heat(fold: Fold, present: Sequence[str]) -> dict[str, Any]:
+    items = fold.factors.each[0]
+    traffic = fold.asked.sum(axis=0)
+    first = [items.names.index(name) for name in present]
+    others = sorted(set(items.numbers()) - set(first), key=lambda item: (-traffic[item], item))
+    shown = [*first, *others][:MAX_SHOWN]
+    counts = {"decisions": fold.asked, "outcomes": fold.pulls, "clicks": fold.clicks}
+    levels = [[items.names[item] for item in shown], [str(at + 1) for at in range(len(fold.asked))]]
+    return {"levels": levels} | {what: each[:, shown].T.tolist() for what, each in counts.items()}
 
 
 def _busiest(levels: Levels, traffic: Ints, leader: str) -> list[int]:

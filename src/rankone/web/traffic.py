@@ -12,15 +12,22 @@ import numpy as np
 from rankone.client.client import Client, RemoteExperiment
 from rankone.errors import InputError
 from rankone.kernels.world import respond
+from rankone.live.lists import ITEM
 from rankone.live.messages import Decision
 from rankone.live.visitor_attributes import VisitorContext, checked_context
 from rankone.numerics.seeds import generator
 from rankone.problems import Drifting, Means, Problem, Product, RankOne
+from rankone.problems.arrivals import Arrivals
+from rankone.problems.arrivals.laws import arriving
 from rankone.problems.contextual import Visitors
 from rankone.problems.drifting import rate_at
+from rankone.problems.lists.base import ListProblem
 from rankone.web.timeline import SIMULATED
 from rankone.wording.combinations import combination_text
+from rankone.wording.lists import listed
 from rankone.wording.numbers import percent
+
+PERSONAL = "mixture-ts"  # of an experiment that is made for users who arrive by themselves
 
 
 def names_of(problem: Problem) -> dict[str, list[str]]:
@@ -30,6 +37,10 @@ def names_of(problem: Problem) -> dict[str, list[str]]:
     >>> names_of(rankone.as_problem("needle:2x1|changes=1"))
     {'row': ['row 1', 'row 2'], 'col': ['col 1']}
     """
+    if isinstance(problem, ListProblem):
+        return {ITEM: list(problem.item_names)}
+    if isinstance(problem, Arrivals):
+        return {"item": [f"item {number}" for number in range(1, problem.shape[0] + 1)]}
     world = _at_first(problem)
     if isinstance(world, Visitors):
         names = ("row", "col") if len(world.shape) == 2 else [f"factor {own + 1}" for own in range(len(world.shape))]
@@ -41,6 +52,13 @@ def names_of(problem: Problem) -> dict[str, list[str]]:
 
 def truth_of(problem: Problem, named: Mapping[str, Sequence[str]]) -> str:
     """Say what an experiment should find, in these names of levels."""
+    if isinstance(problem, ListProblem):
+        (names,) = named.values()
+        return f"the best items are {listed([names[item] for item in problem.best_decision()])}"
+    if isinstance(problem, Arrivals):
+        of_all, each = problem.shares @ problem.rates, float(problem.shares @ problem.rates.max(axis=1))
+        liked = {factor: levels[int(np.argmax(of_all))] for factor, levels in named.items()}
+        return f"{combination_text(liked)} for all, {percent(of_all.max())} clicks; the best for each, {percent(each)}"
     world = _at_first(problem)
     if isinstance(world, Visitors):
         rates = world.rates().reshape(-1, math.prod(world.shape))
@@ -89,22 +107,26 @@ def simulate_traffic(
     At most `rate` visits a second come in batches of `batch`, over `workers` connections, until there were `visits`
     of them (None: until interrupted). `policy` is for an experiment that is made. `context` is said of all these
     visitors: run it again, with another problem, for those of another one. `progress` hears of visits and clicks.
+    Where users arrive by themselves (`latent:50x5`), the policy that is made chooses for each, and each is asked for.
     """
     names = [each["name"] for each in client.experiments()]
     if name not in names:
-        declared: Any = None if context is None else dict.fromkeys(checked_context(context).attributes)
-        if attributes_of(problem):
-            declared, policy = (declared or {}) | dict.fromkeys(attributes_of(problem), "bool"), policy or "logit-ts"
-        client.create(name, policy=policy, factors=names_of(problem), context=declared)
+        _create(client, name, problem, policy, context)
     experiment = client.experiment(name)
     if isinstance(problem, Product) and name not in names:
         for rule in problem.to_dict().get("forbidden", ()):
             experiment.forbid(rule)
-    factors = [[level.name for level in factor.levels] for factor in experiment.report().factors]
-    sizes, wanted = (" x ".join(map(str, shape)) for shape in (map(len, factors), problem.shape))
+    report = experiment.report()
+    factors = [[level.name for level in factor.levels] for factor in report.factors]
+    own = [*map(len, factors), *([report.ranking.positions] if report.ranking else [])]
+    sizes, wanted = (" x ".join(map(str, shape)) for shape in (own, problem.shape))
     if sizes != wanted:
         raise InputError(f"a problem of {sizes}, as experiment '{name}' is", wanted, "change --problem")
-    audience = _Audience(experiment, problem, factors, rate, visits, batch, seed, context, progress)
+    if report.drawn is not None and not isinstance(problem, Arrivals):
+        do = "try --problem latent:50x5"
+        raise InputError(f"a problem with users, as '{name}' chooses for each visitor", repr(problem), do)
+    named = report.drawn is not None
+    audience = _Audience(experiment, problem, factors, rate, visits, batch, seed, context, progress, named)
     threads = [threading.Thread(target=audience.visit, args=(number,), daemon=True) for number in range(workers)]
     for thread in threads:
         thread.start()
@@ -121,6 +143,15 @@ def simulate_traffic(
     return audience.visits, audience.clicks
 
 
+def _create(client: Client, name: str, problem: Problem, policy: str | None, context: Any) -> None:
+    declared: Any = None if context is None else dict.fromkeys(checked_context(context).attributes)
+    policy = policy or (PERSONAL if isinstance(problem, Arrivals) else None)
+    if attributes_of(problem):
+        declared, policy = (declared or {}) | dict.fromkeys(attributes_of(problem), "bool"), policy or "logit-ts"
+    size: dict[str, Any] = {"positions": problem.n_positions} if isinstance(problem, ListProblem) else {}
+    client.create(name, policy=policy, factors=names_of(problem), context=declared, **size)
+
+
 @dataclasses.dataclass
 class _Audience:
     """What the workers share."""
@@ -134,6 +165,7 @@ class _Audience:
     seed: int
     context: VisitorContext | Mapping[str, Any] | None
     progress: Callable[[int, int], None]
+    named: bool  # the experiment is told who comes
     visits: int = 0
     clicks: int = 0
     failure: BaseException | None = None
@@ -161,7 +193,7 @@ class _Audience:
                         raise answer
                 with self._mutex:
                     self.visits += count
-                    self.clicks += sum(clicks)
+                    self.clicks += sum(map(bool, clicks))
                     self.progress(self.visits, self.clicks)
         except BaseException as error:
             self.failure = error
@@ -169,11 +201,13 @@ class _Audience:
         finally:
             self.experiment.close()
 
-    def _visit(self, count: int, rng: np.random.Generator) -> tuple[list[Decision], list[bool]]:
+    def _visit(self, count: int, rng: np.random.Generator) -> tuple[list[Decision], list[Any]]:
         """Ask for some visitors; return what each is shown, and whether it is clicked."""
+        if isinstance(self.problem, Arrivals):
+            return self._visit_of_users(self.problem, count, rng)
         if not isinstance(self.problem, Visitors):
             made = self.experiment.ask(count, source=SIMULATED, context=self.context)
-            return made, [self._clicks(each.levels.values(), rng) for each in made]
+            return made, [self._clicks(each, rng) for each in made]
         decisions, clicks = [], []
         known = {} if self.context is None else checked_context(self.context).to_dict()
         for _ in range(count):
@@ -187,9 +221,29 @@ class _Audience:
     def _numbers(self, levels: Iterable[str]) -> tuple[int, ...]:
         return tuple(index[name] for index, name in zip(self._indices, levels, strict=True))
 
-    def _clicks(self, levels: Iterable[str], rng: np.random.Generator) -> bool:
-        """Return whether a visitor clicks what is shown."""
-        shown = self._numbers(levels)
+    def _visit_of_users(
+        self, problem: Arrivals, count: int, rng: np.random.Generator
+    ) -> tuple[list[Decision], list[bool]]:
+        about: dict[str, Any] = {"source": SIMULATED, "context": self.context}
+        with self._mutex:
+            (visits, window), first = self._world.cold.tolist(), self._came
+            self._came += count
+        users = [arriving(self._world.upto, visits, window, first + index, rng) for index in range(count)]
+        if self.named:
+            decisions = [self.experiment.ask(visitor=f"visitor {user + 1}", **about) for user in users]
+        else:
+            decisions = self.experiment.ask(count, **about)
+        items = [self._numbers(made.levels.values())[0] for made in decisions]
+        return decisions, [bool(rng.random() < rate) for rate in problem.rates[users, items]]
+
+    def _clicks(self, made: Decision, rng: np.random.Generator) -> bool | list[int]:
+        """Return whether a visitor clicks what is shown; of a list, at which positions."""
+        if made.items is not None:
+            items = np.array([self._indices[0][name] for name in made.items], np.int64)
+            clicked = np.zeros(len(items), np.int64)
+            respond(self._world, items, clicked, rng)
+            return [int(at) + 1 for at in np.flatnonzero(clicked)]
+        shown = self._numbers(made.levels.values())
         if type(self.problem) is Product:  # whose kernels are for compiled code alone
             return bool(rng.random() < self.problem.rate(*shown))
         if isinstance(self.problem, Means):

@@ -17,6 +17,8 @@ from rankone.analysis.personal.fits import fit_classes, labels_of
 from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 
+_UNEVEN = 4.0  # standard deviations
+
 
 class Gain(NamedTuple):
     """What a choice for each class of users earns more than one item for all, clicks a display."""
@@ -50,6 +52,21 @@ def _against(
         variance += np.where(both, share**2 * spread, 0.0)
         rates += share * rate
     return gain, np.sqrt(variance), rates
+
+
+def shares_differ(shown: Floats) -> bool:
+    """Tell whether users were shown items in different shares, as policies that learn do; wrongly in 1 log of 10,000.
+
+    Pearson's sum of squares; its variance is that of Poisson cells, which may have few displays.
+
+    >>> shares_differ(np.array([[50.0, 50.0], [48.0, 52.0]])), shares_differ(np.array([[90.0, 10.0], [10.0, 90.0]]))
+    (False, True)
+    """
+    expected = np.outer(shown.sum(axis=1), shown.sum(axis=0)) / max(1.0, float(shown.sum()))
+    expected = expected[expected.sum(axis=1) > 0.0][:, shown.sum(axis=0) > 0.0]
+    seen = shown[shown.sum(axis=1) > 0.0][:, shown.sum(axis=0) > 0.0]
+    free, spread = (seen.shape[0] - 1) * (seen.shape[1] - 1), float((2.0 + 1.0 / expected).sum())
+    return bool(((seen - expected) ** 2 / expected).sum() > free + _UNEVEN * math.sqrt(spread))
 
 
 def personal_gain(shown: Floats, clicked: Floats, seed: int = 0) -> Gain:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankone.analysis.personal.fits import fit_classes, fit_vectors
-from rankone.analysis.personal.gain import Gain, personal_gain
+from rankone.analysis.personal.gain import Gain, personal_gain, shares_differ
 from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.errors import InputError
 from rankone.notebook import Shown
@@ -39,7 +39,7 @@ class Personal(Shown):
     @property
     def pays(self) -> bool:
         """Whether a choice for each user is shown to earn more than one item for all."""
-        return self.gain.p_value <= self.level
+        return self.gain.p_value <= self.level and not shares_differ(self.shown)
 
     @property
     def recommended(self) -> str:
@@ -52,16 +52,19 @@ class Personal(Shown):
     def details(self) -> str:
         """Assumptions and method."""
         return (
-            "Assumes: items were shown in the same shares to every user and at all times, and users of the log stand "
-            "for later ones. Half of the outcomes found classes of users and the best item of each; the other half "
-            f"compared these with every single item for all, p = {self.gain.p_value:.2g}. Nothing is claimed about any "
-            "one user."
+            "Assumes: items were shown in the same shares to every user and at all times (shares that differ between "
+            "users are noticed), click rates do not change, and users of the log stand for later ones. Half of the "
+            "outcomes found classes of users and the best item of each; the other half compared these with every "
+            f"single item for all, p = {self.gain.p_value:.2g}. Nothing is claimed about any one user."
         )
 
     def _sentence(self) -> str:
         best, gain = self.items[self.gain.item], self.gain
         if self.clicked.sum() < _NOT_ENOUGH:
             return f"Not enough data yet: {self.clicked.sum():,.0f} clicks, at least {_NOT_ENOUGH} are needed."
+        if shares_differ(self.shown):
+            unknown = "this log cannot say whether the best item depends on the user"
+            return f"Users were shown items in different shares: {unknown}."
         if not self.pays:
             return f"No sign that the best item depends on the user: show '{best}' to all. More clicks may tell."
         low, high = ((gain.gain + sign * _WIDTH * gain.error) / gain.rate for sign in (-1.0, 1.0))

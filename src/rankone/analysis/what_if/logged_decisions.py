@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from rankone.analysis.what_if.dsjson import is_dsjson, read_dsjson
 from rankone.analysis.what_if.off_policy import Logged
 from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.clicks.counts.table_files import read_table
@@ -34,7 +35,9 @@ def table_of(log: Any) -> pl.DataFrame:
     """Return a file, a dataframe or the decisions of an experiment as a table."""
     if isinstance(log, Experiment):
         return decisions_table(log.database, log.name)
-    return read_table(log) if isinstance(log, str | os.PathLike) else to_polars(known_frame(log))
+    if not isinstance(log, str | os.PathLike):
+        return to_polars(known_frame(log))
+    return read_dsjson(log) if is_dsjson(log) else read_table(log)
 
 
 def factors_of(table: pl.DataFrame, factors: Sequence[str] | str) -> list[str]:

@@ -184,9 +184,9 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
 
     Args:
         log: an `Experiment`, or a row per decision: a file (what `rankone export` wrote, the Open Bandit Dataset's CSV,
-            any table) or any dataframe, with a column for each factor, one of the outcome and one of the probability of
-            the decision. Of an export (it has a column ``learned``) only outcomes that count are taken; decisions
-            whose policy says no probability are kept with weight 0.
+            Vowpal Wabbit's dsjson, any table) or any dataframe, with a column for each factor, one of the outcome and
+            one of the probability of the decision. Of an export (it has a column ``learned``) only outcomes that count
+            are taken; decisions whose policy says no probability are kept with weight 0.
         target: a combination, ``{"headline": "A", "image": "1"}`` or ``"headline=A,image=1"`` (factors that are
             not named, but are in `factors`, are chosen as in the log), or a table with the factors and ``probability``.
             The items of a list from the top, ``["A", "B"]``, go to `evaluate_lists`, which has more to set. A `Policy`

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 @with_options(DEPTHS)
 def what_if(
     log: str = typer.Argument(
-        ..., help="A row per decision, with its probability: what `rankone export` wrote, the Open Bandit Dataset, ..."
+        ...,
+        help="A row per decision, with its probability: an export, the Open Bandit Dataset, VW's dsjson, ...",
     ),
     target: str | None = typer.Option(
         None,

@@ -13,6 +13,7 @@ from rankone.cli._experiments import DB, NAME, declared_attributes, level_of_eac
 from rankone.cli._options import policy_names, with_options
 from rankone.errors import InputError
 from rankone.live.goals import parse_goals
+from rankone.live.lists import ITEM
 from rankone.live.setting_kinds import Setting
 from rankone.live.settings import SETTINGS
 
@@ -25,7 +26,7 @@ _TYPES: dict[str, Any] = {
     "counts": Path,
 }
 _WRITTEN = {
-    "combination": " Written headline=A,image=1, or A,x for a row and a column.",
+    "combination": " Written headline=A,image=1, or A,x for a row and a column; of a ranking, its list: news,shoes.",
     "attributes": " Written device=phone,desktop, country, age=18..90 or returning=bool; repeatable.",
     "goals": " Written order:kind=amount,cap=500; repeatable.",
 }
@@ -62,6 +63,11 @@ def create(
         help="Any number of factors instead of rows and columns: a name and its levels, such as headline=A,B,C; "
         "repeatable, also for more levels of one factor.",
     ),
+    items: list[str] = typer.Option(
+        [],
+        "--items",
+        help="What the lists of a ranking may show, such as news,shoes,hats; repeatable. With --positions.",
+    ),
     **options: Any,
 ) -> None:
     """Create an experiment, and its database if there is none yet. A running service picks it up."""
@@ -69,7 +75,10 @@ def create(
     from rankone.live.opening import checked_settings, weighted
     from rankone.live.report.report_wording import alone_text, prior_text
 
-    factors = levels_of_factors(factor) or None
+    factors = levels_of_factors([*factor, *(f"{ITEM}={names}" for names in items)]) or None
+    if bool(items) != (options["positions"] is not None):
+        got = "--items alone" if items else "--positions alone"
+        raise InputError("--items with --positions", got, "try --items news,shoes,hats --positions 2")
     if not factors and not (row and col):
         expected = "--row and --col, or --factor"
         raise InputError(expected, "none" if not row and not col else "one of them", "try --row A --row B --col x")
@@ -85,6 +94,10 @@ def create(
             do = f"choose another name, or see it: rankone experiments {shlex.quote(where)}"
             raise InputError("the name of a new experiment", name, do)
         made = Experiment(name, db=database, **wanted).report()
+    if made.ranking is not None:
+        lists = f"lists of {made.ranking.positions} of {len(made.ranking.standing)} items"
+        print(f"'{name}' is ready: {lists}, aim {made.aim}, policy {made.policy}, in {where}.", file=sys.stderr)
+        return
     one = all(len(each.levels) == 1 for each in made.factors)
     what = f"combination{'' if one else 's'} of {', '.join(made.best)}"
     size = " x ".join(str(len(each.levels)) for each in made.factors)
@@ -106,10 +119,17 @@ def _wanted(options: Mapping[str, Any], rows: Sequence[str], cols: Sequence[str]
         if setting.kind.word == "goals":
             value = parse_goals(value)
         if setting.kind.word == "combination":
-            value = _pair(value, rows, cols) if rows or cols else level_of_each(value.split(","))
+            value = _control(value, rows, cols, options["positions"])
         value = setting.kind.check(value, f"--{setting.option}", f"try --{setting.option} {setting.example}")
         (wanted.setdefault(setting.group, {}) if setting.group else wanted)[setting.name] = value
     return wanted
+
+
+def _control(value: str, rows: Sequence[str], cols: Sequence[str], positions: int | None) -> Any:
+    """Return a control from how it is written: a list of items, a row and a column, or a level of each factor."""
+    if positions:
+        return [item.strip() for item in value.split(",")]
+    return _pair(value, rows, cols) if rows or cols else level_of_each(value.split(","))
 
 
 def _pair(control: str, rows: Sequence[str], cols: Sequence[str]) -> tuple[str, str]:

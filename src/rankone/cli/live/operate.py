@@ -1,5 +1,7 @@
 """``rankone stop``, ``resume``, ``forbid``, ``context``, ``exclude``, ``void-open``: change a live experiment."""
 
+from typing import Any
+
 import typer
 
 from rankone.cli._commands import command
@@ -14,10 +16,11 @@ def stop(
     db: str = DB,
     name: str = NAME,
     level: list[str] = typer.Option([], "--level", help=_LEVEL_HELP),
+    items: str | None = typer.Option(None, "--list", help="Of a ranking: the list, such as news,shoes,hats."),
     why: str = typer.Option("by hand", help="Reason, shown in the report."),
 ) -> None:
-    """Stop an experiment: every visitor now sees one combination, the leader unless you name another."""
-    levels = level_of_each(level)
+    """Stop an experiment: every visitor now sees one combination or list, the leader unless you name another."""
+    levels: Any = level_of_each(level) if items is None else [name.strip() for name in items.split(",")]
     with experiment_of(db, name) as experiment:
         experiment.stop(levels, why=why)
         print(experiment.report().brief)

@@ -43,7 +43,8 @@ def simulate_traffic(
         if name in [each["name"] for each in known]:  # its levels have names of their own
             report = client.experiment(name).report()
             own = {factor.name: [level.name for level in factor.levels] for factor in report.factors}
-            named = own if tuple(map(len, own.values())) == world.shape else named
+            sizes = tuple(map(len, own.values()))
+            named = own if sizes == world.shape[: len(sizes)] else named
     truth = truth_of(world, named)
     console.print(f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {truth}.")
     console.print(f"Watch it at {url}. Press Ctrl-C to stop.")

@@ -3,13 +3,19 @@
 import dataclasses
 import hashlib
 import hmac
+import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rankone.live.fold.fold import Fold
-from rankone.live.journal.events import BY_ASKER, DECISION, KIND, TAG, Events, Kind
-from rankone.live.journal.packing import unpack_shown
+from rankone.live.journal.events import BY_ASKER, DECISION, KIND, TAG, Events, Kind, Texts
+from rankone.live.journal.packing import unpack_chances, unpack_shown
+from rankone.live.lists import limits_of, names_at
 from rankone.live.messages import AskedBefore, Decision
+from rankone.live.settings import Settings
+from rankone.specs import amount, duration
+from rankone.wording.combinations import combination_text
+from rankone.wording.lists import listed
 
 _ASK = int(Kind.ASK)
 
@@ -40,13 +46,19 @@ class KnownDecision(NamedTuple):
     whole: bool  # the id is the one with which it was made, so it may be voided
     so_far: list[tuple[int, int]]  # (kind, value) of every outcome since
     at: int  # when it was asked
+    limits: str | None = None  # of a list, what its request restricted
 
     def outcome(self) -> tuple[int, int] | None:
-        """Return the outcome that it was told, if it was: not what time or an operator made of it."""
+        """Return the outcome that it was told, if it was: not what time or an operator made of it.
+
+        Of what is held until a window ends the last one stands.
+        """
+        result = None
         for kind, value in self.so_far:
-            if kind not in (Kind.LEARN, Kind.EXPIRE) and (kind != Kind.VOID or value == BY_ASKER):
-                return kind, value
-        return None
+            told = kind not in (Kind.LEARN, Kind.EXPIRE) and (kind != Kind.VOID or value == BY_ASKER)
+            if told and (result is None or kind == Kind.HOLD):
+                result = kind, value
+        return result
 
 
 def once_more(decisions: list[Decision], visitor: bool) -> AskedBefore:
@@ -68,16 +80,67 @@ def knows(secret: bytes, given: bytes) -> bool:
     return hmac.compare_digest(secret, given) or hmac.compare_digest(_telling(secret), given)
 
 
-def decision_of(fold: Fold, event: Sequence[Any], secret: bytes, shown: bytes) -> Decision:
-    """Return the decision of an event ASK, as its asker sees it."""
-    levels = fold.factors.named(unpack_shown(shown, len(fold.factors)))
-    return Decision(f"{event[DECISION]}-{secret.hex()}", levels, event[DECISION], event[TAG] < 0)
+def decision_of(fold: Fold, event: Sequence[Any], texts: Texts) -> Decision:
+    """Return the decision of an event ASK, as its asker sees it; of a list its levels are those of each position."""
+    shown, secret = texts.shown or b"", texts.secret or b""
+    facts = f"{event[DECISION]}-{secret.hex()}", event[DECISION], event[TAG] < 0
+    if not fold.settings.positions:
+        return Decision(facts[0], fold.factors.named(unpack_shown(shown, len(fold.factors))), *facts[1:])
+    items = items_of(fold, shown, limits_of(texts))
+    levels = {str(position): item for position, item in enumerate(items, start=1)}
+    return Decision(facts[0], levels, *facts[1:], items, unpack_chances(texts.cross_chances))
+
+
+def items_of(fold: Fold, shown: bytes, limits: str | None) -> tuple[str, ...]:
+    """Return the names of the items of a list."""
+    pinned = json.loads(limits).get("pinned", {}) if limits else {}
+    return names_at(unpack_shown(shown), fold.factors.each[0].names, pinned)
 
 
 def decisions_of(fold: Fold, events: Events) -> list[Decision]:
     """Return the decisions among events that were just applied."""
     return [
-        decision_of(fold, numbers, texts.secret or b"", texts.shown or b"")
+        decision_of(fold, numbers, texts)
         for numbers, texts in zip(events.heads, events.texts, strict=True)
         if numbers[KIND] == _ASK
     ]
+
+
+def retired_note(fold: Fold, decision: KnownDecision) -> str | None:
+    """Say which levels of a decision were retired since it was made; None: all of them live."""
+    factors, live = fold.factors, fold.live
+    if not any(len(numbers) < size for numbers, size in zip(live, factors.sizes, strict=True)):
+        return None
+    levels = unpack_shown(decision.shown, len(factors))
+    each = list(factors.items()) * (len(levels) if fold.settings.positions else 1)
+    gone = [
+        (factor, own.names[level])
+        for (factor, own), level in zip(each, levels, strict=True)
+        if level < len(own.live) and not own.live[level]
+    ]
+    if not gone:
+        return None
+    was, it = ("was", "it") if len(gone) == 1 else ("were", "them")
+    named = listed([combination_text({factor: name}) for factor, name in gone])
+    said = f"{named} {was} retired after this was shown: nobody is shown {it} any more"
+    return f"{said}, and this outcome counts all the same"
+
+
+def request_text(count: int, source: Any, said: Any, known: Any) -> str:
+    """Return an ask in words."""
+    whose, limits = known
+    about = [f"source '{source}'"] * (source is not None) + [f"context {said}"] * (said is not None)
+    about += [f"visitor {whose[:6]}..."] if whose else []
+    about += [f"a list with {listed(list(limits))}"] if limits else []
+    return ", ".join([amount(count, "decision"), *about])
+
+
+def advice(settings: Settings) -> str:
+    """Return what to do where too many decisions are open."""
+    if settings.outcomes.window:
+        return (
+            f"wait, since windows of {duration(settings.outcomes.window)} end them, or cancel old ones with void_open()"
+        )
+    age = duration(settings.outcomes.max_age)
+    do = "report or cancel open decisions, or cancel old ones with void_open()"
+    return f"{do}; after {age} they make room automatically"

@@ -34,9 +34,13 @@ _ONCE = "tell each decision once; the first outcome stays"
 
 def visitor_key(signer: str | None, token: str | None, visitor: str, eras: int, stopped: bool) -> str:
     """Return the key under which a visitor's decision is stored, while there is the same to choose from."""
+    return f"visitor{_BESIDE}{visitor_hash(signer, token, visitor, eras, stopped)}"
+
+
+def visitor_hash(signer: str | None, token: str | None, visitor: str, *when: int) -> str:
+    """Return what the journal has of a visitor's name."""
     whose = ["signed", signer] if signer else ["token", token]
-    about = json.dumps([*whose, visitor, eras, stopped]).encode()
-    return f"visitor{_BESIDE}{hashlib.blake2b(about, digest_size=16).hexdigest()}"
+    return hashlib.blake2b(json.dumps([*whose, visitor, *when]).encode(), digest_size=16).hexdigest()
 
 
 class GoalRequests:
@@ -142,6 +146,9 @@ class GoalRequests:
 
     def _of_visitor(self, request: Track) -> KnownDecision | None:
         """Return the latest decision made for a visitor; None: there is none."""
+        if self._fold.visitors is not None:
+            number = self._fold.visitors.latest(visitor_hash(request.signer, request.token, request.visitor))
+            return None if number is None else self._planner.known(number)
         eras, stopped = len(self._fold.eras), self._fold.stopped is not None
         for era in range(eras, max(0, eras - _ERAS), -1):
             for state in (stopped, not stopped):

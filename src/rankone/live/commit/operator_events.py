@@ -12,12 +12,15 @@ from rankone.errors import InputError
 from rankone.kernels.policy import check_relearns, defeats
 from rankone.live.factors import Allowed, Factors, Levels, living_rules, rule_names, whole_rules
 from rankone.live.fold.fold import Fold
+from rankone.live.fold.list_fold import ListFold
 from rankone.live.fold.unknown_policy import UnknownPolicy
 from rankone.live.journal.events import BY_OPERATOR, Draft, Kind, Texts
 from rankone.live.journal.exclusions import Exclusion
 from rankone.live.journal.packing import unpack_shown
+from rankone.live.lists import ITEM, MAX_LISTED
 from rankone.live.names import MAX_FACTORS, checked_levels, checked_name
 from rankone.live.settings import checked_combinations
+from rankone.live.verdict.list_verdict import present_list
 from rankone.live.verdict.verdict import verdict_of
 from rankone.live.visitor_attributes import declaration_text
 from rankone.specs import did_you_mean
@@ -54,7 +57,8 @@ def _stop_after(fold: Fold, factors: Factors) -> dict[str, Any]:
     shown, stopped = fold.shown, fold.stopped_on()
     if shown is None or stopped is None:
         return {}
-    for (factor, levels), level in zip(factors.items(), stopped, strict=False):  # some factor may be new
+    each = list(factors.items()) * (len(stopped) if fold.settings.positions else 1)
+    for (factor, levels), level in zip(each, stopped, strict=False):  # some factor may be new
         if not levels.live[level]:
             on, gone = combination_text(shown), combination_text({factor: levels.names[level]})
             return {"resumed": f"it was stopped on {on} until {gone} was retired"}
@@ -63,6 +67,8 @@ def _stop_after(fold: Fold, factors: Factors) -> dict[str, Any]:
 
 def draft_stop(fold: Fold, draft: Draft, levels: Mapping[str, str], why: str) -> dict[str, str]:
     """Draft a stop on a combination, of factors that are not named on the level that leads; return all names."""
+    if isinstance(fold, ListFold):
+        return _draft_list_stop(fold, draft, levels, why)
     _check_factors(fold, levels)
     state = verdict_of(fold)
     living = [
@@ -79,6 +85,22 @@ def draft_stop(fold: Fold, draft: Draft, levels: Mapping[str, str], why: str) ->
         raise InputError("a combination that may be shown", f"{got}, which is forbidden", "name another, or allow it")
     draft.mark(Kind.STOP, json.dumps({"levels": shown, "why": why}))
     return fold.factors.named(shown)
+
+
+def _draft_list_stop(fold: ListFold, draft: Draft, levels: Mapping[str, str], why: str) -> dict[str, str]:
+    """Draft a stop on a list, the present one unless another is named; return its names by position."""
+    names, live = fold.factors.each[0].names, fold.factors.each[0].live
+    items, size = present_list(fold), fold.positions
+    if levels:
+        wanted = [levels[str(at)] for at in range(1, len(levels) + 1) if str(at) in levels]
+        if len(wanted) < len(levels) or len(wanted) > size or len(set(wanted)) < len(wanted):
+            expected = f"a list of at most {size} different items, by position from 1"
+            raise InputError(expected, ", ".join(levels.values()), "try stop(['a', 'b', 'c'])")
+        items = [_among(names, ITEM, name) for name in wanted]
+        if gone := [names[item] for item in items if not live[item]]:
+            raise InputError("items that are not retired", f"'{gone[0]}'", "add it again first")
+    draft.mark(Kind.STOP, json.dumps({"levels": items, "why": why}))
+    return {str(position): names[item] for position, item in enumerate(items, start=1)}
 
 
 def _check_factors(fold: Fold, named: Iterable[str]) -> None:
@@ -107,6 +129,9 @@ def exclusion_fits(
 ) -> dict[str, Any]:
     """Return which outcomes are excluded, as the journal keeps it; `first` and `last` are the numbers of decisions."""
     _check_factors(fold, levels)
+    if levels and fold.settings.positions:
+        do = "exclude a source, a token or a time, or retire the item"
+        raise InputError("outcomes of a ranking by source, token or time", combination_text(levels), do)
     numbers = {
         str(index): _among(known.names, factor, levels[factor])
         for index, (factor, known) in enumerate(fold.factors.items())
@@ -201,10 +226,16 @@ def draft_level(fold: Fold, draft: Draft, factor: str, name: str, add: bool) -> 
     """Draft a level of a factor more or less; return its number."""
     _check_factors(fold, [factor])
     factors = copy.deepcopy(fold.factors)
-    if not add and (fold.control or {}).get(factor) == name:
+    positions, held = fold.settings.positions, fold.control or {}
+    if not add and (name in held.values() if positions else held.get(factor) == name):
         expected = f"a level of '{factor}' that is not the control's"
         raise InputError(expected, name, "the control keeps its share; retire another")
     number = _changed(factors[factor], factor, name, add)
+    if positions and not positions <= sum(factors[factor].live) <= MAX_LISTED:
+        got = f"{sum(factors[factor].live)} with '{name}' {'added' if add else 'gone'}"
+        raise InputError(
+            f"from {positions} to {MAX_LISTED:,} items", got, "add others first" if not add else "retire some"
+        )
     checked_combinations(factors.sizes)
     _check_all_shown(factors, whole_rules(fold.forbidden, factors), f"'{name}' {'back' if add else 'gone'}")
     why = f"{combination_text({factor: name})} {'added' if add else 'retired'}"
@@ -257,6 +288,8 @@ def _check_all_shown(factors: Factors, rules: list[list[int]], change: str) -> N
 
 def draft_factor(fold: Fold, draft: Draft, factor: str, levels: Any) -> None:
     """Draft one factor more; all decisions so far had its first level."""
+    if fold.settings.positions:
+        raise InputError("an experiment on factors", "a ranking", "add items to it")
     checked_name(factor, "factor name")
     names = checked_levels(levels, factor)
     if factor in fold.factors:

@@ -3,7 +3,8 @@
 * Outcomes of goals other than a click are in `rankone.live.commit.goal_requests`.
 * A key is of one request, and of the token that sent it: another request with it is an error. A visitor of a token gets
   the same decision again until there is something new to choose from: other levels, fewer outcomes, a stop. Whoever
-  claims to be that visitor gets an id that can tell the outcome and not void the decision.
+  claims to be that visitor gets an id that can tell the outcome and not void the decision. Where the policy chooses for
+  each visitor, every ask names one and gets a new decision.
 * An outcome counts once. The same again is answered the same; a contradiction and an unknown id are errors.
 * Without a window, outcomes are learned when they are told. With a window, silence means "not clicked" when it ends;
   what is told before is held until then (learning clicks early and silence late would bias every estimate), and what
@@ -24,13 +25,25 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
-from rankone.live.commit.decisions import KnownDecision, PromisedDecisions, decision_of, knows, once_more
-from rankone.live.commit.goal_requests import GoalRequests, visitor_key
+from rankone.live.commit.decisions import (
+    KnownDecision,
+    PromisedDecisions,
+    advice,
+    decision_of,
+    items_of,
+    knows,
+    once_more,
+    request_text,
+    retired_note,
+)
+from rankone.live.commit.goal_requests import GoalRequests, visitor_hash, visitor_key
+from rankone.live.commit.list_requests import list_limits
 from rankone.live.fold.fold import Fold
 from rankone.live.journal.clock import JournalTime
 from rankone.live.journal.events import (
     AT,
     BY_AGE,
+    BY_SILENCE,
     CLOSING,
     DECISION,
     KIND,
@@ -42,16 +55,14 @@ from rankone.live.journal.events import (
     Draft,
     Kind,
     Texts,
+    as_texts,
 )
-from rankone.live.journal.packing import unpack_shown
+from rankone.live.lists import CLICKED, VOID, clicked_positions, limits_of, together, told_in
 from rankone.live.messages import Answer, Ask, Decision, Outcome, Request, Tell, Track, Void
 from rankone.live.setting_kinds import micros
-from rankone.live.settings import Settings
 from rankone.live.storage import Storage
 from rankone.live.visitor_attributes import VisitorContext, declared_part, settled_by
-from rankone.specs import amount, duration
-from rankone.wording.combinations import combination_text
-from rankone.wording.lists import listed
+from rankone.specs import amount
 
 _ID = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{32})")
 _ASK = int(Kind.ASK)
@@ -69,14 +80,15 @@ class Planner:
 
     def __init__(self, fold: Fold, storage: Storage, experiment: int, time: JournalTime) -> None:
         self._fold, self._storage, self._experiment = fold, storage, experiment
+        self._ranking = bool(fold.settings.positions)
         self._goals = None if fold.goals is None else GoalRequests(self, fold)
         self.draft = Draft(fold.seq, time.now())
         news = time.news(fold.clock_ahead)
         if news is not None:
             self.draft.add(Kind.CLOCK, -1, value=news)
         self._new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
-        # Keys drafted here -> (first place, count, source, context).
-        self._keys: dict[str, tuple[int, int, str | None, str | None]] = {}
+        # Keys drafted here -> (first place, count, source, context, the visitor and what is restricted of a list).
+        self._keys: dict[str, tuple[int, int, str | None, str | None, list[Any]]] = {}
         self._declared = fold.segments.declared
         self._asked = self._closed = 0
         self._old, self._aging = deque[int](), self._each_old()  # decisions that may make room: found, to be found
@@ -103,6 +115,9 @@ class Planner:
 
     def _outcome(self, request: Tell | Track | Void) -> Outcome:
         """Draft the event of an outcome; return the answer, or raise why there is none."""
+        if self._ranking and not isinstance(request, Void) and (isinstance(request, Track) or request.clicked is None):
+            do = "tell clicked=[1, 3] with the decision's id"
+            raise InputError("the clicked positions of a list", "a value, or a visitor", do)
         if not isinstance(request, Void) and self._goals is not None:
             return self._goals.outcome(request)
         if isinstance(request, Track) or (isinstance(request, Tell) and request.clicked is None):
@@ -111,19 +126,49 @@ class Planner:
         if isinstance(request, Void) and not decision.whole:
             do = "report its outcome, or nothing: an earlier view may have shown it"
             raise Contradiction("the id of the first answer, to cancel a decision", "the id of a later answer", do)
-        return self.told(request, decision, None if isinstance(request, Void) else bool(request.clicked))
+        return self.told(request, decision, None if isinstance(request, Void) else self._value(request, decision))
 
-    def told(self, request: Tell | Track | Void, decision: KnownDecision, clicked: bool | None) -> Outcome:
-        """Draft whether a decision was clicked; None: it is void."""
+    def _value(self, request: Tell, decision: KnownDecision) -> int:
+        """Return what was told as the journal keeps it."""
+        if self._ranking:
+            items = items_of(self._fold, decision.shown, decision.limits)
+            return clicked_positions(request.clicked, request.seen, items).packed
+        if isinstance(request.clicked, Sequence):
+            raise InputError("clicked as True or False", request.clicked, "tell positions to a ranking alone")
+        return int(bool(request.clicked))
+
+    def told(self, request: Tell | Track | Void, decision: KnownDecision, value: int | None) -> Outcome:
+        """Draft what came of a decision, as the journal keeps it; None: it is void."""
         before = decision.outcome()
         if before is None:
-            return self._first(request, decision, clicked)
-        kind, value = before
-        clicked_before = None if kind == Kind.VOID else bool(value)
-        if clicked_before != clicked:
-            said = {None: "void", True: "clicked", False: "not clicked"}
-            raise Contradiction(f"'{said[clicked_before]}' again, or nothing", said[clicked], _ONCE)
-        return Outcome(request.id, clicked_before, *_STATUS[Kind(kind)], repeated=True)
+            return self._first(request, decision, value)
+        kind, known = before
+        value_before = None if kind == Kind.VOID else known
+        ended = any(kind in CLOSING for kind, _ in decision.so_far)
+        if (
+            self._ranking and kind == Kind.HOLD and isinstance(request, Tell) and value is not None and not ended
+        ):  # a list may be reported in parts
+            value = together(known, value)
+            if value != known:
+                texts = _texts(request.source, request.token, decision.shown)
+                self._add(Kind.HOLD, decision.number, decision.tag, value, texts)
+            return self._answer(request, value, Kind.HOLD, repeated=value == known)
+        if value_before != value:
+            expected = f"'{self._said(value_before)}' again, or nothing"
+            raise Contradiction(expected, self._said(value), _ONCE)
+        return self._answer(request, value, Kind(kind), repeated=True)
+
+    def _said(self, value: int | None) -> str:
+        """Return an outcome in words."""
+        if value is None:
+            return "void"
+        return told_in(value).text if self._ranking else "clicked" if value else "not clicked"
+
+    def _answer(self, request: Any, value: int | None, kind: Kind, **more: Any) -> Outcome:
+        """Return what became of an outcome."""
+        if self._ranking and value is not None:
+            more |= told_in(value)._asdict()
+        return Outcome(request.id, None if value is None else bool(value & CLICKED), *_STATUS[kind], **more)
 
     def _ask(self, request: Ask) -> PromisedDecisions | list[Decision]:
         """Draft decisions; return the promise of them, or the decisions that the same key got before."""
@@ -132,11 +177,12 @@ class Planner:
             raise InputError("an experiment that decides when it is asked", f"policy '{self._fold.policy.label}'", do)
         context: VisitorContext | None = request.context
         said, stored_key = None if context is None else context.text, self._stored_key(request)
+        note: dict[str, Any] = self._whose(request) | list_limits(self._fold, request)
+        about = [note.get("visitor"), note.get("list")]
         if stored_key is not None:
-            before = self._asked_before(request, stored_key, said)
+            before = self._asked_before(request, stored_key, said, about)
             if before is not None:
                 return before
-        note: dict[str, Any] = {}
         if context is not None:
             context, ignored = declared_part(context, self._declared, request.undeclared)
             note |= {"ignored": ignored} if ignored else {}
@@ -144,7 +190,7 @@ class Planner:
         fold, first = self._fold, self._asked
         waiting, most = len(fold.open) + self._asked - self._closed + request.count, fold.settings.outcomes.max_open
         if waiting > most and not self._make_room(waiting - most):
-            raise TooManyOpen(f"at most {most} open decisions", waiting, _advice(fold.settings))
+            raise TooManyOpen(f"at most {most} open decisions", waiting, advice(fold.settings))
         if context is not None and self._declared is None:
             self._declared = settled_by(context)
         noise = secrets.token_bytes(16 * request.count)
@@ -157,7 +203,7 @@ class Planner:
             self.draft.add(Kind.ASK, number, value=0 if index else request.count, texts=texts)
         self._asked += request.count
         if stored_key is not None:
-            self._keys[stored_key] = first, request.count, request.source, said
+            self._keys[stored_key] = first, request.count, request.source, said, about
         return PromisedDecisions(first, request.count)
 
     def _make_room(self, needed: int) -> bool:
@@ -196,7 +242,9 @@ class Planner:
             if opened.at + window > self.draft.at:
                 break
             held = fold.held.get(number)
-            if held is None:
+            if held is None and fold.settings.outcomes.silence == VOID:
+                self._add(Kind.VOID, number, opened.tag, BY_SILENCE, _texts(None, None, opened.shown))
+            elif held is None:
                 self._add(Kind.EXPIRE, number, opened.tag, 0, _texts(None, None, opened.shown))
             else:
                 texts = _texts(held.source, held.token, opened.shown)
@@ -235,7 +283,7 @@ class Planner:
         opened, held = self._fold.open.get(number), self._fold.held.get(number)
         if opened is not None:
             tag, at, own, shown, cross = opened.tag, opened.at, opened.secret, opened.shown, opened.cross
-            so_far = [] if held is None else [(int(Kind.HOLD), held.clicked)]
+            so_far, limits = [] if held is None else [(int(Kind.HOLD), held.clicked)], opened.context
         else:
             events = self.events_of(number) if number < self._fold.decisions else []
             if self._fold.archives and number < self._fold.decisions and not (events and events[0][KIND] == _ASK):
@@ -245,17 +293,18 @@ class Planner:
                 return None
             own, tag, at, shown, cross = (events[0][column] for column in (_SECRET, TAG, AT, _SHOWN, _CROSS))
             so_far = [(event[KIND], event[VALUE]) for event in events if event[KIND] in OUTCOMES]
+            limits = limits_of(as_texts(events[0])) if self._ranking else None
         if secret is not None and not knows(own or b"", secret):
             return None
         so_far += self._new.get(number, [])
-        return KnownDecision(number, tag, bytes(shown), cross, opened is not None, own == secret, so_far, at)
+        return KnownDecision(number, tag, bytes(shown), cross, opened is not None, own == secret, so_far, at, limits)
 
-    def _first(self, request: Tell | Track | Void, decision: KnownDecision, clicked: bool | None) -> Outcome:
+    def _first(self, request: Tell | Track | Void, decision: KnownDecision, value: int | None) -> Outcome:
         """Draft the first outcome told of a decision."""
         ended = not decision.open or decision.number in self._new
         if isinstance(request, Void):
             if not decision.open and any(kind == Kind.VOID for kind, _ in decision.so_far):  # for its age, for example
-                return Outcome(request.id, None, *_STATUS[Kind.VOID], repeated=True)
+                return self._answer(request, None, Kind.VOID, repeated=True)
             if ended:
                 raise Contradiction(
                     "a decision still open", "one whose window has ended", "cancel decisions within the window"
@@ -265,35 +314,31 @@ class Planner:
             kind, texts = Kind.TELL, _texts(request.source, request.token, decision.shown)
             if ended:
                 kind = Kind.LATE
-                if clicked:  # to be compared with those that came in time (`rankone.live.verdict.unequal_lateness`)
+                if (
+                    value and not self._ranking
+                ):  # to be compared with those that came in time (`rankone.live.verdict.unequal_lateness`)
                     texts = texts._replace(cross_chances=decision.cross)
             elif self._fold.settings.outcomes.window:
                 kind = Kind.HOLD
-        self._add(kind, decision.number, decision.tag, int(bool(clicked)), texts)
-        note = self._retired(decision) if kind in (Kind.TELL, Kind.HOLD) else None
-        return Outcome(request.id, clicked, *_STATUS[kind], note=note)
+        self._add(kind, decision.number, decision.tag, value or 0, texts)
+        note = retired_note(self._fold, decision) if kind in (Kind.TELL, Kind.HOLD) else None
+        return self._answer(request, value, kind, note=note)
 
-    def _retired(self, decision: KnownDecision) -> str | None:
-        """Say which levels of a decision were retired since it was made; None: all of them live."""
-        factors, live = self._fold.factors, self._fold.live
-        if not any(len(numbers) < size for numbers, size in zip(live, factors.sizes, strict=True)):
-            return None
-        levels = unpack_shown(decision.shown, len(factors))
-        gone = {
-            factor: own.names[level]
-            for (factor, own), level in zip(factors.items(), levels, strict=True)
-            if not own.live[level]
-        }
-        if not gone:
-            return None
-        was, it = ("was", "it") if len(gone) == 1 else ("were", "them")
-        named = listed([combination_text({factor: name}) for factor, name in gone.items()])
-        said = f"{named} {was} retired after this was shown: nobody is shown {it} any more"
-        return f"{said}, and this outcome counts all the same"
+    def _whose(self, request: Ask) -> dict[str, Any]:
+        """Return what the journal says of the visitor for whom a policy shall choose; nothing where it does not."""
+        if self._fold.visitors is None or (request.visitor is None and self._fold.stopped is not None):
+            return {}
+        if request.visitor is None:
+            got, do = f"none, and the policy is {self._fold.policy.name}", "name one: ask(visitor='ann')"
+            raise InputError("a visitor, as this experiment chooses for each", got, do)
+        return {"visitor": visitor_hash(request.signer, request.token, request.visitor)}
 
     def _stored_key(self, request: Ask) -> str | None:
         """Return the key of a request as the journal has it, apart from those of other tokens; None: it has none."""
-        if request.visitor is not None:
+        if request.visitor is not None and self._fold.visitors is None:
+            if request.key is not None:
+                do = "leave out the key: asking again for a visitor is safe"
+                raise InputError("a key or a visitor", "both", do)
             stretch = len(self._fold.eras), self._fold.stopped is not None
             return visitor_key(request.signer, request.token, request.visitor, *stretch)
         if request.key is None or request.token is None:
@@ -301,7 +346,7 @@ class Planner:
         return f"{request.token}{_BESIDE}{request.key}"
 
     def _asked_before(
-        self, request: Ask, stored_key: str, said: str | None
+        self, request: Ask, stored_key: str, said: str | None, about: list[Any]
     ) -> PromisedDecisions | list[Decision] | None:
         """Return the decisions that the same key or visitor got; None: none so far."""
         if stored_key in self._keys:
@@ -311,11 +356,12 @@ class Planner:
             if not result:
                 return None
             first, count, source, counts, note = (result[0][column] for column in _ASKED)
-            before = [source, json.loads(note or "{}").get("said", counts)]
-        key, again = request.key, request.visitor is not None
-        if not again and [count, *before] != [request.count, request.source, said]:
-            expected = f"with key '{key}' the same request as before, {_request_text(count, *before)}"
-            raise KeyReused(expected, _request_text(request.count, request.source, said), _NEW_KEY)
+            noted = json.loads(note or "{}")
+            before = [source, noted.get("said", counts), [noted.get("visitor"), noted.get("list")]]
+        key, again = request.key, request.visitor is not None and self._fold.visitors is None
+        if not again and [count, *before] != [request.count, request.source, said, about]:
+            expected = f"with key '{key}' the same request as before, {request_text(count, *before)}"
+            raise KeyReused(expected, request_text(request.count, request.source, said, about), _NEW_KEY)
         if stored_key in self._keys:
             return PromisedDecisions(first, count, before=True, visitor=again)
         numbers = range(first, first + count)
@@ -324,7 +370,7 @@ class Planner:
         if len(events) < count:
             got = f"key '{key}', of whose {amount(count, 'decision')} some are archived"
             raise KeyReused("a key whose decisions are all there", got, _NEW_KEY)
-        decisions = [decision_of(self._fold, event, event[_SECRET], event[_SHOWN]) for event in events]
+        decisions = [decision_of(self._fold, event, as_texts(event)) for event in events]
         return once_more(decisions, again)
 
 
@@ -334,27 +380,10 @@ _NEW_KEY = "use a new key for a new request"
 _ONCE = "tell each decision once; the first outcome stays"
 
 
-def _request_text(count: int, source: str | None, said: str | None) -> str:
-    """Return an ask in words."""
-    about = [f"source '{source}'"] * (source is not None) + [f"context {said}"] * (said is not None)
-    return ", ".join([amount(count, "decision"), *about])
-
-
 @functools.lru_cache(1000)
 def _texts(source: str | None, token: str | None, shown: bytes) -> Texts:
     """Return the texts of an outcome: whoever told it may have named neither. Those of one caller share them."""
     return Texts(source=source, token=token, shown=shown)
-
-
-def _advice(settings: Settings) -> str:
-    """Return what to do where too many decisions are open."""
-    if settings.outcomes.window:
-        return (
-            f"wait, since windows of {duration(settings.outcomes.window)} end them, or cancel old ones with void_open()"
-        )
-    age = duration(settings.outcomes.max_age)
-    do = "report or cancel open decisions, or cancel old ones with void_open()"
-    return f"{do}; after {age} they make room automatically"
 
 
 _STATUS = {

@@ -32,11 +32,13 @@ from rankone.live.fold import snapshot
 from rankone.live.fold.fold import Fold
 from rankone.live.fold.fold_cache import CachedFold, FoldCache, MoreToRead
 from rankone.live.fold.journal_reading import begin
+from rankone.live.fold.list_fold import ListFold
 from rankone.live.fold.unknown_policy import UnknownPolicy
 from rankone.live.journal.clock import Clock, JournalTime
 from rankone.live.journal.events import AT, Draft, Events, Kind
 from rankone.live.messages import Answer, Decision, Request
 from rankone.live.report.make_goals import guardrail_notes, guardrails_wait
+from rankone.live.report.make_ranking import list_due
 from rankone.live.report.make_report import winning_note
 from rankone.live.settings import Settings
 from rankone.live.storage import Storage
@@ -155,7 +157,7 @@ class Transactions:
         number = self.storage.find(name)  # another process may just have made it
         made = CachedFold(self.storage.add(name) if number is None else number)
         if number is None:
-            made.fold = begin(self.storage, made.number)
+            made.fold = begin(self.storage, made.number, lists=bool(settings.positions))
             draft = Draft(0, clock.wall(), token)
             draft.mark(Kind.CREATE, settings.note())
             self._append(made, draft.take(), restart=settings.prior is None)
@@ -349,6 +351,8 @@ class Transactions:
 
 def _due(fold: Fold) -> list[tuple[Kind, str]]:
     """Return the rare events that it is time for, kind and note: of guardrails, an alarm, or steering and a stop."""
+    if isinstance(fold, ListFold):
+        return list_due(fold)
     guards = [(Kind.GUARD, note) for note in guardrail_notes(fold)]
     if fold.stopped is not None:
         return guards

@@ -15,9 +15,12 @@ from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.compiling.compilers import say_nothing
 from rankone.compiling.folders import can_keep
 from rankone.compiling.tiers import compiling_first, looking, tiered
+from rankone.evidence.list_lottery import draw_list, start_lottery
 from rankone.evidence.steering import start_steering
 from rankone.kernels.decision import Layout
+from rankone.kernels.policy import believe
 from rankone.live.evidence.experiment_evidence import ExperimentEvidence
+from rankone.live.evidence.list_evidence import ListEvidence, WeighedList
 from rankone.live.evidence.weighed_outcomes import Weighed
 from rankone.live.factors import Factors
 from rankone.live.fold.unknown_policy import UnknownPolicy, policy_of
@@ -64,7 +67,7 @@ def warm_up(policy: Policy, n_factors: int = 2) -> Callable[..., Any] | None:
     with compile_errors_explained(module):
         run(*step)
     with compiling_first():
-        _weigh_once(n_factors)
+        _weigh_list_once(policy) if policy.decision_kind == "list" else _weigh_once(n_factors)
     _compiled.add(_kind(policy, n_factors))
     return run
 
@@ -81,6 +84,17 @@ def _weigh_once(n_factors: int) -> None:
     evidence.weigh([Weighed((0,) * n_factors, 0, cross, [], decision) for decision, cross in enumerate(crosses)])
     evidence.steering_note(counts, counts)
     evidence.reversed_levels(0)
+
+
+def _weigh_list_once(policy: Policy) -> None:
+    """Draw a list and weigh a click on it as a ranking does."""
+    items, two = np.arange(3), np.full(2, -1)
+    rng, evidence = generator(0, "warm"), ListEvidence(Settings("warm", (), positions=2, aim="both", explore=0.3), 3)
+    lottery = start_lottery(believe(policy.start(3, 2), rng), items, evidence.shares(0.1, 0), 2)
+    shown, chances, allowed = np.zeros(2, np.int64), np.zeros(2), np.ones(3, bool)
+    draw = tiered(draw_list, draw_list.__module__)
+    branch = int(draw(lottery, np.zeros(2, np.int64), allowed, two, rng, shown, chances))
+    evidence.weigh(WeighedList(lottery, allowed, two, shown, branch, [0, 1]))
 
 
 def warm_up_all(used: Iterable[tuple[str, int]], say: Callable[[str], None], warn: Callable[[str], None]) -> None:
@@ -134,12 +148,14 @@ def _is_kept(label: str, n_factors: int) -> bool:
     with looking() as missing:
         if step is not None:
             tiered(advance, module)(*step)
-        _weigh_once(n_factors)
+        _weigh_list_once(policy) if policy.decision_kind == "list" else _weigh_once(n_factors)
     return not missing
 
 
 def _small_step(policy: Policy, n_factors: int) -> tuple[Any, ...] | None:
     """Return arguments of `advance` over no events; None: the policy cannot play on two levels of each factor."""
+    if policy.decision_kind == "list":
+        return policy.start(3, 2), None, generator(0, "warm"), Stretch.room(Layout(2, 2))
     sizes = (2,) * n_factors
     try:
         state = policy.with_horizon(1_000).for_problem(*(0,) * n_factors).start(*sizes)

@@ -52,6 +52,8 @@ _REPORTED = ("_evidence", "_traffic", "_late", "_segments", "steering")  # array
 class ExperimentEvidence(WeighedOutcomes):
     """What clicks have shown so far, and how decisions are drawn from here on."""
 
+    parts = ("in_time", "traffic", "steering", "watch", "late")  # what a snapshot keeps
+
     def __init__(
         self,
         settings: Settings,
@@ -146,6 +148,11 @@ class ExperimentEvidence(WeighedOutcomes):
     def levels_of_each(self) -> list[Ints]:
         """Return the numbers of the living levels of each factor, as evidence numbers them."""
         return np.split(self.live, self.steering.starts[1:-1])
+
+    @property
+    def exploring(self) -> float:
+        """The share of decisions that explore now."""
+        return float(self.steering.shares[EXPLORE]) if self.fits else 0.0
 
     @property
     def error(self) -> float:

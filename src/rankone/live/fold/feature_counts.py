@@ -27,8 +27,10 @@ class Open(NamedTuple):
     shown: bytes  # the level of each factor that there was
     token: str | None = None  # that asked
     cross: bytes | None = None  # the probabilities of its cross
-    context: str | None = None  # what was said of the visitor, where the policy looks at features
-    segment: int = -1  # of the visitor, see `rankone.live.evidence.segments`; -1: nobody said
+    context: str | None = None  # what was said of the visitor, where the policy looks at features; of a list, what
+    # its request restricted
+    segment: int = -1  # of the visitor, see `rankone.live.evidence.segments`; -1: nobody said; of a list, the version
+    # of the lottery it was drawn from
 
 
 def features_of_each(events: Events, open: Mapping[int, Open], declared: Declaration) -> list[tuple[float, ...]]:

@@ -11,7 +11,6 @@ with it, and the counts before are kept apart.
 """
 
 import itertools
-import json
 import operator
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -33,7 +32,7 @@ from rankone.live.factors import Factors, widened
 from rankone.live.fold.feature_counts import FeatureCounts, Open, features_of_each
 from rankone.live.fold.fold_facts import FoldFacts, Held
 from rankone.live.fold.goal_events import follow_goals
-from rankone.live.fold.policy_events import meaning
+from rankone.live.fold.policy_events import meaning, note_chances
 from rankone.live.fold.published_events import follow_published
 from rankone.live.fold.unknown_policy import policy_of
 from rankone.live.journal.events import (
@@ -52,12 +51,14 @@ from rankone.live.journal.events import (
     each_mark,
 )
 from rankone.live.journal.exclusions import Exclusions
-from rankone.live.journal.packing import pack_cross, settle_rounding, unpack_shown
-from rankone.live.settings import RESTART, Settings, as_tuples
+from rankone.live.journal.packing import unpack_shown
+from rankone.live.setting_kinds import as_tuples
+from rankone.live.settings import RESTART, Settings
 from rankone.live.visitor_attributes import Declaration, checked_declaration, features_of
 from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 from rankone.policies.advance import ASK, NOTHING, Stretch, advance
+from rankone.policies.arrivals.users import with_users
 
 _ASK, _HOLD, _EXPIRE, _LATE, _VOID, _CLOCK = (
     int(Kind[name]) for name in ("ASK", "HOLD", "EXPIRE", "LATE", "VOID", "CLOCK")
@@ -83,7 +84,7 @@ class Fold(FoldFacts):
         self.began = marks.heads[0][AT] if len(marks) else 0
         self.tallies = np.zeros(max(Kind) + 1, np.int64)
         self.chain, self.open, self.held, self.due, self.wanted = b"", {}, {}, deque(), {}
-        self.stopped = self.resumed = self.state = self.goals = self.published = None
+        self.stopped = self.resumed = self.state = self.goals = self.visitors = self.published = None
         self._one: Stretch | None = None  # room for one event, used again and again
         self._ran: tuple[Any, ...] = ()  # what it was run with last, and the code for just that
         self._run: Callable[..., int] | None = None
@@ -109,8 +110,9 @@ class Fold(FoldFacts):
 
     def _apply_plain(self, events: Events) -> None:
         segments = self._segments_of(events)
+        visitors = None if self.visitors is None else self.visitors.follow(events, self.exclusions)
         if self.state is not None:
-            self._advance(events, segments)
+            self._advance(events, segments, visitors)
         outcomes: list[Weighed] = []
         late: list[Weighed] = []
         for head, texts, segment in zip(events.heads, events.texts, segments or itertools.repeat(None)):  # noqa: B905
@@ -206,11 +208,11 @@ class Fold(FoldFacts):
         hidden = self.exclusions.hidden(head, texts, self.evidence.sizes)
         return [Weighed(levels, value, texts.cross_chances, hidden, decision)]
 
-    def _advance(self, events: Events, segments: list[int] | None) -> None:
+    def _advance(self, events: Events, segments: list[int] | None, visitors: Floats | None) -> None:
         """Let the policy choose and learn."""
         what, shown, tags, stopped = [], [], [], self.stopped_on()
         for index, (head, texts) in enumerate(zip(events.heads, events.texts, strict=True)):
-            places = self._places_of(texts.shown)
+            places = self.places_of(texts.shown)
             means, tag = meaning(head, places, self.era_first)
             if stopped is not None and means == ASK:
                 means = NOTHING
@@ -224,7 +226,9 @@ class Fold(FoldFacts):
         unknown = [index for index in asks if events.texts[index].cross_chances is None and self.evidence.fits]
         stretch = self._room(len(what), bool(unknown))
         stretch.fill(what, shown, tags, [head[VALUE] for head in events.heads])
-        if self.policy.by_segment:
+        if visitors is not None:
+            stretch.context[:] = visitors
+        elif self.policy.by_segment:
             stretch.context[:] = self.segments.told_to_policy(segments, len(what))
         elif self.policy.by_features:
             stretch.context[:] = features_of_each(events, self.open, self.segments.declared or ())
@@ -232,30 +236,11 @@ class Fold(FoldFacts):
         if passed < len(what):
             raise Diverged(events.heads[passed][SEQ])
         for index in unknown:
-            self._note_chances(events, index, stretch.crosses[index], int(stretch.shown[index, 0]))
+            note_chances(events, index, self.evidence, stretch.crosses[index], int(stretch.shown[index, 0]))
         for index in asks:
             if events.texts[index].shown is None:
                 levels = self.numbers_of(stretch.shown[index].tolist())
                 events.show(index, levels, int(stretch.tags[index]))
-
-    def _places_of(self, shown: bytes | None) -> tuple[int, ...]:
-        """Return the levels of what was shown as the policy counts them; -1: retired, or none yet."""
-        if shown is None:
-            return (-1,) * len(self.factors)
-        levels = unpack_shown(shown, len(self.factors))
-        return levels if self._all_live else tuple([place[level] for place, level in zip(self.places, levels)])  # noqa: B905
-
-    def _note_chances(self, events: Events, index: int, cross: Floats, shown: int) -> None:
-        """Write down the probabilities of a decision; where they are none, that: decisions never wait for them."""
-        texts = events.texts[index]
-        if cross[0] == -1.0:  # the policy cannot say
-            return
-        if settle_rounding(cross):
-            packed = pack_cross(self.evidence.full_cross(cross), self.evidence.sizes)
-            events.texts[index] = texts._replace(chance=float(cross[shown]), cross_chances=packed)
-        else:
-            fault = f"probabilities from {np.min(cross):.6g} to {np.max(cross):.6g}"
-            events.texts[index] = texts._replace(note=json.dumps(texts.details() | {"fault": fault}))
 
     def _apply_mark(self, mark: Events) -> None:
         (self.seq, number, self.at, *_), details = mark.heads[0], mark.texts[0].details()
@@ -284,16 +269,22 @@ class Fold(FoldFacts):
         self.settings = Settings.of_note(details)
         self.policy = policy_of(self.settings.policy)
         self.factors = Factors.new(self.settings.levels)
-        self.asked, self.pulls, self.clicks, self.late = (np.zeros(self.factors.sizes, np.int64) for _ in range(4))
+        self.asked, self.pulls, self.clicks, self.late = (np.zeros(self.counted_by, np.int64) for _ in range(4))
         self.earlier, self.explored = (np.zeros((parts, *self.asked.shape), np.int64) for parts in (3, 2))
         self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
         self.segments = Segments(self.factors.sizes, self.policy.by_features)
+        self.visitors = self.no_visitors()
         declared = self.settings.context
         self.segments.declared = checked_declaration(declared) if declared else None
         self.goals = GoalOutcomes(self.settings, self.factors.sizes) if self.settings.goals else None
-        self.evidence = ExperimentEvidence(self.settings, self.factors.each, segments=self.segments, goals=self.goals)
+        self.evidence = self.new_evidence()
         self.published = Published() if self.policy.decides_away else None
         self._begin_era("created", [])
+
+    def new_evidence(self) -> Any:
+        """Return evidence of which nothing is known yet."""
+        own = self.segments, self.misfit_known, self.goals
+        return ExperimentEvidence(self.settings, self.factors.each, self.rules, *own)
 
     def _apply_era(self, details: dict[str, Any]) -> None:
         if "exclude" in details and not self.exclusions.known(self.seq):
@@ -302,7 +293,7 @@ class Fold(FoldFacts):
         self.factors = Factors.of_note(details)
         self.policy = policy_of(details["policy"])
         self.stopped, self.resumed = details.get("stopped"), details.get("resumed", self.resumed)
-        sizes = self.factors.sizes
+        sizes = self.counted_by
         counts = self.asked, self.pulls, self.clicks, self.late
         self.asked, self.pulls, self.clicks, self.late = (widened(each, sizes) for each in counts)
         self.prior, self.earlier, self.explored = (
@@ -317,8 +308,10 @@ class Fold(FoldFacts):
         forgets = alarm is not None and alarm["did"] == RESTART
         if forgets:
             self._forget()
+        if self.visitors is not None:
+            self.visitors.begin_era(self.factors.sizes, forgets)
         if self.goals is not None:
-            self.goals.begin_era(sizes, forgets)
+            self.goals.begin_era(self.factors.sizes, forgets)
         self.evidence.begin_era(self.factors.each, self.rules, forgets, self.misfit_known)
         if "segments" in details:
             self._declare(as_tuples(details["segments"]))
@@ -364,15 +357,6 @@ class Fold(FoldFacts):
         if pulls.any() or self.decisions:  # decisions of earlier eras may still have outcomes
             self._advance_by(self.known(pulls, clicks))
 
-    def place_levels(self) -> None:
-        """Work out which level of the policy is which level of the experiment."""
-        self.live, self._one, self._run = self.factors.living(), None, None
-        self._all_live = self.factors.sizes == tuple(map(len, self.live))
-        self.places = [[-1] * size for size in self.factors.sizes]
-        for places, live in zip(self.places, self.live, strict=True):
-            for place, level in enumerate(live.tolist()):
-                places[level] = place
-
     def _room(self, size: int, with_crosses: bool) -> Stretch:
         """Return room for so many events; for one event it is always the same, with room for probabilities."""
         if size == 1 and self._one is not None:
@@ -387,6 +371,8 @@ class Fold(FoldFacts):
 
     def _advance_by(self, stretch: Stretch) -> int:
         self.state = with_room(self.state, len(stretch.what))
+        if self.visitors is not None:
+            self.state = with_users(self.state, self.visitors.users)
         arguments = self.state, self.evidence.steering, self.rng, stretch
         if self._run is not None and all(map(operator.is_, arguments, self._ran)):
             return self._run(*arguments)

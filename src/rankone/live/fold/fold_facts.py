@@ -1,7 +1,7 @@
 """What a fold holds, and what can be told of it without changing anything."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +12,15 @@ from rankone.live.evidence.published import Published
 from rankone.live.evidence.segments import Segments
 from rankone.live.factors import Factors, living_rules
 from rankone.live.fold.feature_counts import FeatureCounts, Open
+from rankone.live.fold.visitors import Visitors
 from rankone.live.journal.events import KIND, LEARNED, Events
 from rankone.live.journal.exclusions import Exclusions
+from rankone.live.journal.packing import unpack_shown
 from rankone.live.settings import RESTART, Settings
 from rankone.numerics.arrays import Ints
 from rankone.policies import Policy
 from rankone.policies.advance import Stretch
+from rankone.policies.arrivals.users import start_alone
 
 _BYTES, _OPEN_BYTES = 30_000, 600  # of memory besides arrays: of a fold, and of each decision that is open
 
@@ -45,6 +48,7 @@ class FoldFacts:
     segments: Segments
     feature_counts: FeatureCounts
     goals: GoalOutcomes | None  # None: one goal, a click
+    visitors: Visitors | None  # None: the policy does not choose for each
     published: Published | None  # what deciding at the edge leaves; None: decisions are asked for
     factors: Factors
     live: list[Ints]  # the numbers of the living levels of each factor
@@ -85,6 +89,28 @@ class FoldFacts:
         """Return whether the policy is replayed over an event: its last era has begun there."""
         return self._last_era <= seq
 
+    _one: Stretch | None  # room for one event
+    _run: Callable[..., int] | None  # the code for just that
+    _all_live: bool
+
+    @property
+    def counted_by(self) -> tuple[int, ...]:
+        """The shape of counts: of a ranking positions and items, else the sizes of the factors."""
+        of_list = (self.settings.positions,) if self.settings.positions else ()
+        return (*of_list, *self.factors.sizes)
+
+    @property
+    def n_clicked(self) -> int:
+        """Outcomes with a click that count, also those before a restart."""
+        return int(self.clicks.sum() + self.earlier[2].sum())
+
+    def more_arrays(self) -> dict[str, Any]:
+        """Return what a snapshot keeps beside counts and evidence, as arrays."""
+        return {}
+
+    def restore_more(self, arrays: Mapping[str, Any]) -> None:
+        """Go on from what `more_arrays` returned."""
+
     def counted(self, events: Events) -> list[bool]:
         """Return for each of the events that were just applied whether it is an outcome that counts."""
         each = zip(events.heads, events.texts, strict=True)
@@ -100,8 +126,7 @@ class FoldFacts:
         """How much memory this takes, roughly."""
         counts = (self.pulls, self.clicks, self.asked, self.late, self.earlier, self.prior)
         known = sum(array.nbytes for array in (*(self.state or ()), *counts, *self.evidence.arrays))
-        goals = 0 if self.goals is None else self.goals.nbytes
-        goals += 0 if self.published is None else self.published.nbytes
+        goals = sum(0 if part is None else part.nbytes for part in (self.goals, self.visitors, self.published))
         return _BYTES + known + goals + _OPEN_BYTES * len(self.open)
 
     @property
@@ -155,20 +180,53 @@ class FoldFacts:
         """Return counts of the combinations of living levels, not to be changed."""
         return counts if self.factors.sizes == tuple(map(len, self.live)) else counts[np.ix_(*self.live)]
 
+    def measured(self) -> tuple[Ints, Ints]:
+        """Return outcomes and clicks of living levels from which rates of all visitors are told.
+
+        What a policy chose for each visitor says nothing of all: then these are of what was drawn at random.
+        """
+        pulls, clicks = (self.pulls, self.clicks) if self.visitors is None else self.explored
+        return self.of_living(pulls), self.of_living(clicks)
+
     def known(self, pulls: Ints, clicks: Ints) -> Stretch:
         """Return the events that feed what is known to a policy that has just started."""
         if self.policy.by_features:
             return self.feature_counts.known(pulls, clicks, self.places, self.segments.declared or ())
+        if self.visitors is not None:
+            return self.visitors.known(pulls, clicks, np.ix_(*self.live))
         if self.policy.by_segment:
             pulls, clicks = self.segments.parts(pulls, clicks, np.ix_(*self.live))
         return Stretch.known(pulls, clicks, self.policy.by_segment)
 
     def started(self) -> Any:
         """Return the state of the policy before its first decision, on the levels that live now."""
-        sizes = [len(numbers) for numbers in self.live]
-        return self.policy.start(*sizes, forbidden=self.rules) if len(self.rules) else self.policy.start(*sizes)
+        sizes, policy = [len(numbers) for numbers in self.live], self.policy
+        if self.visitors is not None:
+            return start_alone(policy, sizes, self.rules)
+        return policy.start(*sizes, forbidden=self.rules) if len(self.rules) else policy.start(*sizes)
+
+    def no_visitors(self) -> Visitors | None:
+        """Return visitors before the first came; None: the policy does not choose for each."""
+        policy: Any = self.policy
+        return Visitors(policy.n_users(), self.factors.sizes) if policy.by_visitor else None
 
     @property
     def rules(self) -> Ints:
         """What is forbidden, as the policy counts levels."""
         return living_rules(self.forbidden, self.factors)
+
+    def place_levels(self) -> None:
+        """Work out which level of the policy is which level of the experiment."""
+        self.live, self._one, self._run = self.factors.living(), None, None
+        self._all_live = self.factors.sizes == tuple(map(len, self.live))
+        self.places = [[-1] * size for size in self.factors.sizes]
+        for places, live in zip(self.places, self.live, strict=True):
+            for place, level in enumerate(live.tolist()):
+                places[level] = place
+
+    def places_of(self, shown: bytes | None) -> tuple[int, ...]:
+        """Return the levels of what was shown as the policy counts them; -1: retired, or none yet."""
+        if shown is None:
+            return (-1,) * len(self.factors)
+        levels = unpack_shown(shown, len(self.factors))
+        return levels if self._all_live else tuple([place[level] for place, level in zip(self.places, levels)])  # noqa: B905

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from rankone.errors import JournalError
 from rankone.live.fold import snapshot
 from rankone.live.fold.fold import Diverged, Fold, Stale
+from rankone.live.fold.list_fold import new_fold
 from rankone.live.fold.unknown_policy import PolicyNotKnown
 from rankone.live.journal.events import UNFIT, Events, damaged, of_rows, read_groups
 from rankone.live.storage import Storage
@@ -81,18 +82,20 @@ def replay(storage: Journal, number: int, with_policy: bool = True) -> Fold:
         return read_tail(storage, number, begin(storage, number, with_policy))
 
 
-def begin(storage: Journal, number: int, with_policy: bool = True, pretended: Sequence[Row] = ()) -> Fold:
+def begin(
+    storage: Journal, number: int, with_policy: bool = True, pretended: Sequence[Row] = (), lists: bool = False
+) -> Fold:
     """Return the fold of an experiment before its first event, or before the first that is still there.
 
-    `pretended` are rare events that are not written yet. The rare events and the base are of one moment: each change of
-    the base adds a rare event in the same commit.
+    `pretended` are rare events that are not written yet; `lists` says that it will be a ranking. The rare events and
+    the base are of one moment: each change of the base adds a rare event in the same commit.
     """
     with reading_notes():
         marks, before = _marks(storage, number, pretended), -1
         while len(marks) != before:
             base, before = storage.base(number), len(marks)
             marks = _marks(storage, number, pretended)
-        fold = Fold(marks, with_policy)
+        fold = new_fold(marks, with_policy, lists)
         return fold if base is None else snapshot.load_base(fold, *base)
 
 

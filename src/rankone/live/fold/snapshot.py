@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from rankone.errors import JournalError
-from rankone.live.evidence.experiment_evidence import ExperimentEvidence
 from rankone.live.evidence.goal_outcomes import GoalOutcomes
 from rankone.live.evidence.published import Published
 from rankone.live.evidence.segments import Segments
@@ -25,12 +24,13 @@ from rankone.live.factors import Factors
 from rankone.live.fold.feature_counts import Open
 from rankone.live.fold.fold import Diverged, Fold
 from rankone.live.fold.fold_facts import Held
+from rankone.live.fold.list_fold import new_fold
 from rankone.live.fold.unknown_policy import policy_of
 from rankone.live.journal.events import Events, damaged
-from rankone.live.settings import Settings, as_tuples
+from rankone.live.setting_kinds import as_tuples
+from rankone.live.settings import Settings
 
 LAYOUT = 1  # of a snapshot; one of another layout is set aside
-_WEIGHED = ("in_time", "traffic", "steering", "watch", "late")
 _COUNTS = ("asked", "pulls", "clicks", "late", "tallies", "prior", "earlier", "explored")
 # Facts of a fold that JSON has as they are.
 _PLAIN: tuple[str, ...] = (
@@ -51,7 +51,8 @@ _PLAIN += ("alarms", "stopped", "resumed", "clock_ahead", "clock_jumped", "eras"
 def contents(fold: Fold) -> dict[str, Any]:
     """Return all that a fold knows as plain arrays: two folds are the same if these are."""
     arrays: dict[str, Any] = {name: getattr(fold, name) for name in _COUNTS}
-    for what in _WEIGHED:
+    arrays |= fold.more_arrays()
+    for what in fold.evidence.parts:
         arrays |= {f"{what}_{name}": array for name, array in getattr(fold.evidence, what)._asdict().items()}
     arrays |= fold.segments.arrays()
     arrays |= {} if fold.goals is None else fold.goals.arrays()
@@ -74,6 +75,9 @@ def contents(fold: Fold) -> dict[str, Any]:
         **fold.factors.note(),
     }
     facts |= {} if fold.goals is None else {"goals": fold.goals.facts()}
+    if fold.visitors is not None:
+        arrays["visitor_counts"] = fold.visitors.counts
+        facts["visitors"] = fold.visitors.facts()
     facts |= {} if fold.published is None else {"published": fold.published.facts()}
     facts |= {} if fold.state is None else {"rng": fold.rng.bit_generator.state}
     return arrays | {"facts": np.frombuffer(json.dumps(facts, default=bytes.hex).encode(), np.uint8)}
@@ -95,7 +99,7 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
     arrays, facts = _read(body)
     if not facts or facts["layout"] != LAYOUT or facts["seq"] != seq or chain_at(seq) != bytes.fromhex(facts["chain"]):
         return None
-    fold = Fold(marks)
+    fold = new_fold(marks)
     if fold.exclusions.after(seq):
         return None  # it counts outcomes that were excluded since
     _fill(fold, facts, arrays)
@@ -161,14 +165,17 @@ def _fill(fold: Fold, facts: dict[str, Any], arrays: Any) -> None:
     fold.due = deque(fold.open) if fold.settings.outcomes.window else deque()
     fold.segments = Segments(fold.factors.sizes, fold.policy.by_features)
     fold.feature_counts.restore(facts["features"])
+    fold.visitors = fold.no_visitors()
+    if fold.visitors is not None:
+        fold.visitors.restore(facts["visitors"], arrays["visitor_counts"])
     texts, declared, ignored = facts["segments"]
     fold.segments.restore(texts, as_tuples(declared), ignored, arrays)
     if fold.settings.goals:
         fold.goals = GoalOutcomes(fold.settings, fold.factors.sizes)
         fold.goals.restore(arrays, facts["goals"])
-    own = fold.segments, fold.misfit_known, fold.goals
-    fold.evidence = ExperimentEvidence(fold.settings, fold.factors.each, fold.rules, *own)
-    parts = {what: getattr(fold.evidence, what) for what in _WEIGHED}
+    fold.evidence = fold.new_evidence()
+    fold.restore_more(arrays)
+    parts = {what: getattr(fold.evidence, what) for what in fold.evidence.parts}
     loaded = [type(part)(*(arrays[f"{what}_{name}"] for name in part._fields)) for what, part in parts.items()]
     fold.evidence.restore(loaded, facts["weighed"])
     fold.evidence.broken, fold.evidence.noted = facts["broken"]

@@ -20,7 +20,7 @@ EXPIRE    the window ended in silence: learned as no click (0)
 LATE      an outcome came after the window: recorded, not learned (clicked); a click repeats its decision's
           `cross_chances`, to tell whether those of some level are late more often (`live.verdict.unequal_lateness`)
 VOID      closed, nothing learned (0: never shown, says who asked; 1: for its age, to make room; 2: by void_open or
-          exclude)
+          exclude; 3: the window of a list ended in silence)
 GOAL      an outcome of a goal other than a click (millionths of it); `tag` is the number of the goal, `note` when its
           window ends (`due`), or that it came too late (`late`); it repeats its decision's `cross_chances`. Decision
           -1: nobody knows which
@@ -42,6 +42,10 @@ Columns that are null where there is nothing to say: `shown` (the number of the 
 chosen; where the policy cannot say and exploration or the control chose, that of both: that they choose, and choose
 this), `token` (whose request it was) and `cross_chances` (the probabilities with which it would have been the same but
 for one level).
+
+Of a ranking `shown` is the number of the item at each position, `note` of an ASK what its request restricted (`list`),
+`cross_chances` the probability of each item given those above it, `chance` that of the whole list, and the value of an
+outcome what was clicked and seen (`rankone.live.lists`).
 
 Outcomes repeat what was shown and the tag of their decision, so every row can be read on its own. Events committed
 together form a group; the last event of a group carries the checksum of the group chained to the one before it.
@@ -90,7 +94,7 @@ LEARNED = (Kind.TELL, Kind.LEARN, Kind.EXPIRE)  # outcomes that the policy learn
 CLOSING = (*LEARNED, Kind.VOID)  # events that close a decision
 # Those behind are not chosen like those before.
 _SPLITS = frozenset(map(int, (*MARKS, Kind.STEER, Kind.PUBLISH, Kind.SUMS)))
-BY_ASKER, BY_AGE, BY_OPERATOR = range(3)  # the values of VOID: who closed it
+BY_ASKER, BY_AGE, BY_OPERATOR, BY_SILENCE = range(4)  # the values of VOID: who or what closed it
 
 
 def as_sql(kinds: Sequence[Kind]) -> str:
@@ -234,6 +238,11 @@ def of_rows(rows: Sequence[tuple[Any, ...]]) -> Events:
         each_texts = zip(secrets, *others, strict=True)
         texts = [NO_TEXTS if each == NO_TEXTS else _texts_of(each) for each in each_texts]
     return Events(numbers.tolist(), texts)
+
+
+def as_texts(row: Sequence[Any]) -> Texts:
+    """Return the texts of a stored row."""
+    return _texts_of(tuple(row[len(NUMBERS) : -1]))
 
 
 _texts_of: Callable[[tuple[Any, ...]], Texts] = functools.partial(tuple.__new__, Texts)  # `_make`, and half its time

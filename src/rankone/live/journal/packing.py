@@ -55,6 +55,20 @@ def pack_cross(chances: npt.NDArray[np.floating], sizes: Sequence[int]) -> bytes
     return _cross_head(tuple(sizes)) + chances.astype(_CHANCE).tobytes()
 
 
+def pack_chances(chances: npt.NDArray[np.floating]) -> bytes:
+    """Return the probabilities of a list, item after item given those above it, as the journal keeps them."""
+    return chances.astype(_CHANCE).tobytes()
+
+
+def unpack_chances(data: bytes | None) -> tuple[float, ...] | None:
+    """Return what `pack_chances` packed; None: nothing.
+
+    >>> unpack_chances(pack_chances(np.array([0.5, 0.25])))
+    (0.5, 0.25)
+    """
+    return None if data is None else tuple(np.frombuffer(data, _CHANCE).tolist())
+
+
 def settle_rounding(cross: npt.NDArray[np.float64]) -> bool:
     """Bring probabilities that only rounding put outside back to 0 or 1, in place; return whether they are sound.
 

@@ -47,6 +47,7 @@ from rankone.live.journal.events import (
     of_rows,
 )
 from rankone.live.journal.exclusions import check_carried_out
+from rankone.live.lists import CLICKED
 from rankone.live.operate.archive_files import ArchiveFile, leads, write_rows
 from rankone.live.storage import Storage
 from rankone.live.storage.driver import Row
@@ -235,7 +236,7 @@ def fold_upto(storage: Journal, number: int, last: int) -> Fold:
 
 def _totals(events: Events) -> dict[str, int]:
     """Count what happened, whether it was excluded later or not."""
-    learned = [head[VALUE] for head in events.heads if head[KIND] in LEARNED]
+    learned = [head[VALUE] & CLICKED != 0 for head in events.heads if head[KIND] in LEARNED]
     each = zip(events.heads, events.texts, strict=True)
     sources = [texts.source for head, texts in each if head[KIND] == Kind.ASK]
     return {

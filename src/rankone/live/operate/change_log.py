@@ -36,7 +36,11 @@ def _what(kind: Kind, note: dict[str, Any], factors: Factors) -> str:
     if kind is Kind.EXCLUDE:
         return f"to be excluded: {note['why']}"
     if kind is Kind.STOP:
-        return f"stopped on {combination_text(factors.named(note['levels']))}: {note['why']}"
+        levels = note["levels"]
+        if len(factors) == 1 and len(levels) != 1:
+            names = next(iter(factors.values())).names
+            return f"stopped on {', '.join(names[item] for item in levels)}: {note['why']}"
+        return f"stopped on {combination_text(factors.named(levels))}: {note['why']}"
     return str(note["why"])
 
 

@@ -14,9 +14,12 @@ from rankone.live.evidence.goal_outcomes import as_value
 from rankone.live.factors import Factors
 from rankone.live.fold.fold import Fold
 from rankone.live.fold.journal_reading import begin, each_to_end, reading_notes
+from rankone.live.fold.list_fold import ListFold
 from rankone.live.journal.events import AT, DECISION, KIND, OUTCOMES, TAG, VALUE, Events, Kind, of_rows
 from rankone.live.journal.packing import unpack_shown
+from rankone.live.lists import CLICKED
 from rankone.live.operate.archive import kept_rows, whole_journal
+from rankone.live.operate.list_export import by_position, list_columns
 from rankone.live.storage import Storage
 from rankone.writing import PRIVATE, whole_file
 
@@ -47,7 +50,9 @@ def decisions_table(
     Where it came late, what closed its decision stands: silence, which counts, or a void. `token` is the id of the
     token that asked a service for the decision, `chance` the probability with which it was chosen, where that is known;
     of a decision that explores under a policy which says none, that it explores and shows this.
-    There is a column for each factor with the names of its levels, and one for each goal but a click that steers, named
+    Of a ranking there is a row for each position of each list, with `list`, `position`, `item`, whether it was `pinned`
+    and `chance`, how likely it was given the items above: `rankone.evaluate_lists` reads that. Else there is a column
+    for each factor with the names of its levels, and one for each goal but a click that steers, named
     `goal_` and the goal: what was told in time, added up; of an amount that steers, `clicked` is what it was `rounded`
     to. Where something was said of visitors, there is a column for each attribute, named `context_` and the attribute.
 
@@ -65,7 +70,8 @@ def decisions_table(
         storage.hold_still()  # or an archive could take away what is about to be read
         journal = whole_journal(storage, number, archive, rest)
         fold = begin(journal, number, with_policy=False)
-        factors = _most_factors(storage, number)
+        lists = isinstance(fold, ListFold)
+        factors = None if lists else _most_factors(storage, number)
         if fold.open:  # where the rest begins
             kept = kept_rows(storage.upto(number, fold.seq), fold.open)
             asks.append(_asks(of_rows(kept), factors))
@@ -83,10 +89,11 @@ def decisions_table(
             {"number": numbers, f"{_GOAL}{goal}": values}, {"number": pl.Int64, f"{_GOAL}{goal}": pl.Float64}
         )
         table = table.join(column, on="number", how="left", maintain_order="left")
+    if isinstance(fold, ListFold):
+        table = by_position(table, fold)
     return table.select(
         "id",
-        "number",
-        *_levels(fold.factors),
+        *(["list", "position", "item", "pinned"] if lists else ["number", *_levels(fold.factors)]),
         "filler",
         pl.from_epoch("asked_at", time_unit="us").dt.replace_time_zone("UTC"),
         "source",
@@ -99,6 +106,7 @@ def decisions_table(
         *([pl.lit(True).alias("rounded")] if fold.settings.all_goals[0].adds_up else []),
         *(f"{_GOAL}{goal}" for goal in brought),
         *_attributes(fold.segments.attributes or ()),
+        *([] if fold.visitors is None else ["visitor"]),
     )
 
 
@@ -165,10 +173,11 @@ def write_decisions(
     table = decisions_table(database, name, archive=archive, rest=rest)
     with whole_file(out, mode=PRIVATE) as part:
         writer(table, part)
-    return len(table)
+    return table["id"].n_unique()
 
 
-def _asks(events: Events, n_factors: int) -> pl.DataFrame:
+def _asks(events: Events, n_factors: int | None) -> pl.DataFrame:
+    """Return what was asked; of so many factors, or (None) lists."""
     import polars as pl
 
     numbers = events.numbers
@@ -178,19 +187,24 @@ def _asks(events: Events, n_factors: int) -> pl.DataFrame:
         f"{number}-{(text.secret or b'').hex()}"
         for number, text in zip(numbers[:, DECISION].tolist(), texts, strict=True)
     ]
-    levels = [unpack_shown(text.shown or b"", n_factors) for text in texts]
-    shown = np.array(levels, np.int64).reshape(-1, n_factors)
+    if n_factors is None:
+        shown: dict[str, Any] = list_columns(texts)
+    else:
+        levels = [unpack_shown(text.shown or b"", n_factors) for text in texts]
+        each = np.array(levels, np.int64).reshape(-1, n_factors)
+        shown = {f"factor {factor}": each[:, factor] for factor in range(n_factors)}
     return pl.DataFrame(
         {
             "id": pl.Series(ids, dtype=pl.String),
             "number": numbers[:, DECISION],
-            **{f"factor {factor}": shown[:, factor] for factor in range(n_factors)},
+            **shown,
             "filler": numbers[:, TAG] < 0,
             "asked_at": numbers[:, AT],
             "source": pl.Series([text.source for text in texts], dtype=pl.String),
             "token": pl.Series([text.token for text in texts], dtype=pl.String),
             "chance": pl.Series([text.chance for text in texts], dtype=pl.Float64),
             "context": pl.Series([text.context for text in texts], dtype=pl.String),
+            "visitor": pl.Series([text.details().get("visitor") for text in texts], dtype=pl.String),
         }
     )
 
@@ -205,7 +219,8 @@ def _outcomes(events: Events, fold: Fold) -> pl.DataFrame:
     columns = {
         "number": numbers[:, DECISION],
         "outcome": pl.Series(kinds, dtype=pl.String),
-        "clicked": numbers[:, VALUE] == 1,
+        "clicked": numbers[:, VALUE] & CLICKED != 0,
+        "told": numbers[:, VALUE],
         "learned": np.array(fold.counted(events), bool)[chosen],
     }
     return pl.DataFrame(columns | {"outcome_at": numbers[:, AT]})

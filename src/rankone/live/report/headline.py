@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from rankone.live.report.ranking_report import list_assumes, list_headline
 from rankone.specs import amount
 from rankone.wording.combinations import brief_combination
 from rankone.wording.lists import cut_text
@@ -27,12 +28,16 @@ _SHORT = 5  # words of a combination where a headline names two
 
 def headline(report: Report) -> str:
     """Say in at most 25 words what won or leads, and what every visitor sees if the experiment was stopped."""
+    if report.ranking is not None:
+        return (not report.stopped and nothing_known(report)) or list_headline(report, report.ranking)
     if report.stopped:
         return _stopped(report)
     unknown = nothing_known(report)
     if unknown:
         return unknown
     best = brief_combination(report.best, 9 if any(goal.steers for goal in report.goals) else 11)
+    if report.drawn is not None:
+        best = f"For all visitors together {brief_combination(report.best, _SHORT)}"
     figure, sure = figure_text(report), _sure(report)
     if report.shortfalls:
         return f"{best} looks best ({figure}), but outcomes are not reported equally: check your traffic."
@@ -50,7 +55,7 @@ def headline(report: Report) -> str:
     if report.decided:
         return f"{best} wins: {figure}{_over_next(report)}. {sure}."
     if report.basis == "steady":
-        best = brief_combination(report.best, 9)
+        best = best if report.drawn is not None else brief_combination(report.best, 9)
         return f"{best} has the highest rate, {figure}; too little random traffic to prove it."
     return f"{best} is ahead, not proven yet: {figure}."
 
@@ -128,10 +133,12 @@ def assumes(report: Report) -> str:
     """Say in a line what the statements rest on; empty where nothing is stated."""
     if nothing_known(report):
         return ""
+    if report.ranking is not None:
+        return list_assumes(report)
+    mix = "" if report.drawn is None else "the mix of visitors and "
     if report.basis != "any":
-        return "Assumes: click rates do not change over time."
+        return f"Assumes: {mix}click rates do not change over time."
     multiply = "" if len(report.factors) == 1 else "multiply and "
     promptly = "" if report.window else " and promptly"
-    return (
-        f"Assumes: effects {multiply}stay constant; outcomes are reported equally completely{promptly} for every level."
-    )
+    reported = f"outcomes are reported equally completely{promptly} for every level"
+    return f"Assumes: {mix}effects {multiply}stay constant; {reported}."

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from rankone.evidence.steering import EXPLORE
 from rankone.kernels.policy import race
 from rankone.live.factors import margin, rule_names
 from rankone.live.fold.fold import Fold
+from rankone.live.fold.list_fold import ListFold
 from rankone.live.fold.unknown_policy import UnknownPolicy
 from rankone.live.journal.events import Kind
 from rankone.live.report.comparing import Compared, against_control, against_leader, shortfalls
 from rankone.live.report.make_edge import make_edge_report
 from rankone.live.report.make_goals import held_back, make_goals
+from rankone.live.report.make_ranking import ranking_facts
 from rankone.live.report.make_segments import make_segments
 from rankone.live.report.rates import intervals, uniform_rate
 from rankone.live.report.report import Alarm, FactorReport, LevelReport, Report
@@ -29,6 +30,32 @@ _AS_THEY_ARE = ("seq", "decisions", "fillers", "voided_by_age", "shown", "resume
 
 def make_report(fold: Fold) -> Report:
     """Return the report of a fold."""
+    facts = ranking_facts(fold) if isinstance(fold, ListFold) else _facts(fold)
+    return Report(
+        name=fold.settings.name,
+        policy=fold.policy.label,
+        policy_known=not isinstance(fold.policy, UnknownPolicy),
+        **{name: getattr(fold, name) for name in _AS_THEY_ARE},
+        outcomes=outcome_counts(fold),
+        error_rate=fold.evidence.error,
+        stopped=None if fold.stopped is None else fold.stopped["why"],
+        clock_ahead=fold.clock_ahead / 1e6,
+        clock_jumped=fold.clock_jumped / 1e6,
+        window=fold.settings.outcomes.window,
+        eras=tuple(fold.eras),
+        aim=fold.settings.aim,
+        explore=exploring(fold),
+        margin=fold.settings.stopping.margin,
+        control_share=fold.settings.control.share if fold.settings.control else 0.0,
+        fault=fold.evidence.fault,
+        excluded=sum(fold.exclusions.taken.values()),
+        alarms=tuple(Alarm(**alarm | {"at": alarm["at"] / 1e6}) for alarm in fold.alarms),
+        **facts,
+    )
+
+
+def _facts(fold: Fold) -> dict[str, Any]:
+    """Return what a report says of combinations."""
     pulls, clicks = fold.of_living(fold.pulls), fold.of_living(fold.clicks)
     state, error = verdict_of(fold), fold.evidence.error
     short = tuple(shortfalls(fold))
@@ -48,47 +75,30 @@ def make_report(fold: Fold) -> Report:
         factors.append(FactorReport(factor, best, levels))
     even = uniform_rate(pulls, clicks, fold.evidence.allowed)
     past = fold.settings.past if fold.prior.any() else None
-    return Report(
-        name=fold.settings.name,
-        policy=fold.policy.label,
-        policy_known=not isinstance(fold.policy, UnknownPolicy),
-        **{name: getattr(fold, name) for name in _AS_THEY_ARE},
-        outcomes=outcome_counts(fold),
-        factors=tuple(factors),
-        leads=state.leads,
-        confidence=0.0 if short else 1.0 - state.doubt,
-        error_rate=error,
-        decided=min(state.doubt, state.enough) <= error and not held,
-        stopped=None if fold.stopped is None else fold.stopped["why"],
-        clock_ahead=fold.clock_ahead / 1e6,
-        clock_jumped=fold.clock_jumped / 1e6,
-        window=fold.settings.outcomes.window,
-        eras=tuple(fold.eras),
-        aim=fold.settings.aim,
-        basis=state.basis,
-        explore=exploring(fold),
-        margin=fold.settings.stopping.margin,
-        good_enough=state.enough <= error < state.doubt and not held,
-        control_share=fold.settings.control.share if fold.settings.control else 0.0,
-        uplift=None if uplift is None or uplift.ratio is None else uplift.ratio - 1.0,
-        uplift_low=-1.0 if uplift is None else uplift.low - 1.0,
-        uplift_high=None if uplift is None or uplift.high is None else uplift.high - 1.0,
-        shortfalls=short,
-        fault=fold.evidence.fault,
-        visitors_left=left,
-        seconds_left=None if left is None else _seconds(fold, left),
-        forbidden=tuple(rule_names(fold.forbidden, fold.factors)),
-        apart=_apart(fold, state),
-        prior_impressions=int(fold.prior[0].sum()) if past is None else past.impressions,
-        prior_weight=None if past is None else past.weight,
-        prior_left_out=() if past is None else past.left_out,
-        excluded=sum(fold.exclusions.taken.values()),
-        segments=make_segments(fold, state, not short),
-        goals=make_goals(fold, state, not short),
-        even_clicks=None if even is None else even * int(fold.pulls.sum()),
-        edge=make_edge_report(fold.published),
-        alarms=tuple(Alarm(**alarm | {"at": alarm["at"] / 1e6}) for alarm in fold.alarms),
-    )
+    return {
+        "factors": tuple(factors),
+        "drawn": None if fold.visitors is None else int(fold.explored[0].sum()),
+        "leads": state.leads,
+        "confidence": 0.0 if short else 1.0 - state.doubt,
+        "decided": min(state.doubt, state.enough) <= error and not held,
+        "basis": state.basis,
+        "good_enough": state.enough <= error < state.doubt and not held,
+        "uplift": None if uplift is None or uplift.ratio is None else uplift.ratio - 1.0,
+        "uplift_low": -1.0 if uplift is None else uplift.low - 1.0,
+        "uplift_high": None if uplift is None or uplift.high is None else uplift.high - 1.0,
+        "shortfalls": short,
+        "visitors_left": left,
+        "seconds_left": None if left is None else _seconds(fold, left),
+        "forbidden": tuple(rule_names(fold.forbidden, fold.factors)),
+        "apart": _apart(fold, state),
+        "prior_impressions": int(fold.prior[0].sum()) if past is None else past.impressions,
+        "prior_weight": None if past is None else past.weight,
+        "prior_left_out": () if past is None else past.left_out,
+        "segments": make_segments(fold, state, not short),
+        "goals": make_goals(fold, state, not short),
+        "edge": make_edge_report(fold.published),
+        "even_clicks": None if even is None else even * int(fold.pulls.sum()),
+    }
 
 
 def _rates(pulls: Ints, clicks: Ints, state: Verdict, factor: int, ratios: list[list[Compared]] | None) -> Floats:
@@ -170,15 +180,14 @@ def exploring(fold: Fold) -> float:
     if fold.published is not None:
         state = verdict_of(fold)
         return 0.0 if fold.stopped or min(state.doubt, state.enough) <= fold.evidence.error else fold.settings.explore
-    return 0.0 if fold.stopped or not fold.evidence.fits else float(fold.evidence.steering.shares[EXPLORE])
+    return 0.0 if fold.stopped else fold.evidence.exploring
 
 
 def outcome_counts(fold: Fold) -> dict[str, int]:
     """Return how many outcomes of each kind there are; learned ones are clicked, not_clicked and expired."""
-    clicks = int(fold.clicks.sum() + fold.earlier[2].sum())
     return {
-        "clicked": clicks,
-        "not_clicked": fold.learned - clicks - fold.expired,
+        "clicked": fold.n_clicked,
+        "not_clicked": fold.learned - fold.n_clicked - fold.expired,
         "expired": fold.expired,
         "held": len(fold.held),
         "late": int(fold.tallies[Kind.LATE]),

@@ -8,6 +8,7 @@ from rankone.live.report import headline as first_words
 from rankone.live.report import report_wording as wording
 from rankone.live.report.edge_report import EdgeReport
 from rankone.live.report.goal_report import GoalReport, goal_table
+from rankone.live.report.ranking_report import RankingReport, list_table
 from rankone.live.report.segment_report import SegmentsReport, restored, segment_table, segments_text
 from rankone.notebook import Shown
 from rankone.specs import amount
@@ -121,6 +122,8 @@ class Report(Shown):
     visitors_left: tuple[int, int] | None = None  # until a verdict if differences so far are real; None: no guess
     seconds_left: tuple[float, float] | None = None  # the same at the traffic so far
     forbidden: tuple[dict[str, str], ...] = ()  # levels that are never shown together, by factor
+    drawn: int | None = None  # outcomes of what was drawn at random, where the policy chooses for each visitor: what it
+    # says of all visitors rests on these; None: it shows all visitors the same
     apart: tuple[tuple[str, str, str], ...] = ()  # a factor, and two levels in the race that rules let nobody compare
     prior_impressions: int = 0  # from before the experiment, which the policy began with; no statement rests on them
     prior_weight: float | None = None  # how much each of them counts; None: there are none, or nobody noted it
@@ -132,6 +135,9 @@ class Report(Shown):
     goals: tuple[GoalReport, ...] = ()  # other than a click that steers, the one that steers first
     edge: EdgeReport | None = None  # of an experiment that decides at the edge; None: it decides when it is asked
     alarms: tuple[Alarm, ...] = ()  # that rang, the oldest first; the last restart began what is reported
+    ranking: RankingReport | None = (
+        None  # where a ranking stands: its items are the levels of one factor; None: it is none
+    )
 
     @property
     def best(self) -> dict[str, str]:
@@ -207,10 +213,9 @@ class Report(Shown):
         result = dataclasses.asdict(self) | {"details": self.details.splitlines()}
         result |= {name: getattr(self, name) for name in ("headline", "assumes", "warnings", "notes")}
         result["control_effect"] = wording.control_effect(self)
-        if not self.goals:
-            del result["goals"]
-        if self.edge is None:
-            del result["edge"]
+        for rare in ("goals", "edge", "ranking"):
+            if not result[rare]:
+                del result[rare]
         if self.segments is None:
             del result["segments"]
         else:
@@ -231,7 +236,10 @@ class Report(Shown):
         return f"{self.name} ({self.policy}): {amount(self.decisions, 'decision')}, {each}"
 
     def __str__(self) -> str:
-        tables = [line for factor in self.factors for line in wording.level_table(self, factor)]
+        if self.ranking is not None:
+            tables = list_table(self, self.ranking)
+        else:
+            tables = [line for factor in self.factors for line in wording.level_table(self, factor)]
         if self.segments is not None:
             tables += [self.segments_sentence, *segment_table(self.segments)]
         tables += [line for goal in self.goals for line in goal_table(goal)]

@@ -13,6 +13,7 @@ from rankone.live.report.alarm_wording import alarm_details, alarm_texts
 from rankone.live.report.edge_report import edge_details, edge_notes, edge_warnings
 from rankone.live.report.goal_report import goal_details, goal_notes, goal_warnings
 from rankone.live.report.headline import nothing_known, single_factors
+from rankone.live.report.ranking_report import STANDING, list_details, list_notes, list_warnings
 from rankone.live.report.segment_report import leaders_beaten, segment_details
 from rankone.specs import amount, duration
 from rankone.wording.combinations import combination_text
@@ -40,6 +41,7 @@ def warnings(report: Report) -> list[str]:
         *alarm_texts(report),
         *goal_warnings(report),
         *_traffic(report),
+        *([] if report.ranking is None else list_warnings(report, report.ranking)),
         *edge_warnings(report),
         *_segments(report),
         *_undecidable(report),
@@ -53,6 +55,8 @@ def warnings(report: Report) -> list[str]:
 def notes(report: Report) -> list[str]:
     """Return what is good to know beside the table: the control, how long a verdict takes, why it was stopped."""
     stopped = [f"Stopped: {report.stopped}."] if report.stopped else []
+    if report.ranking is not None:
+        return [*stopped, *list_notes(report.ranking)]
     return [
         *stopped,
         *edge_notes(report),
@@ -65,8 +69,11 @@ def notes(report: Report) -> list[str]:
 
 def details(report: Report) -> list[str]:
     """Return what the statements rest on, how they are made, and what happened to the experiment."""
+    if report.ranking is not None:
+        return [*list_details(report, report.ranking), *_waiting(report)]
     return [
         *_method(report),
+        *_personal(report),
         *alarm_details(report),
         *goal_details(report),
         *_restated(report),
@@ -103,6 +110,16 @@ def _method(report: Report) -> list[str]:
             "tested with cancelled decisions and late clicks only, as no answer within the window counts as not clicked"
         )
     return [*said, f"Equal reporting: {tested}."]
+
+
+def _personal(report: Report) -> list[str]:
+    if report.drawn is None:
+        return []
+    rest = f"Rates and winners rest on the {amount(report.drawn, 'outcome')} of decisions drawn at random"
+    return [
+        f"The policy chooses for each visitor. {rest}: its own choices say nothing of all visitors.",
+        "Nothing is claimed of any one visitor, nor whether the best depends on the visitor.",
+    ]
 
 
 def alone_text(report: Report) -> list[str]:
@@ -312,6 +329,8 @@ def _row(report: Report, level: LevelReport) -> dict[str, str]:
     """Return what a table says of a level."""
     row = {"level": level.name, "traffic": percent(level.share) if level.decisions else "never shown"}
     row |= {"outcomes": f"{level.outcomes:,}", "clicks": f"{level.clicks:,}"}
+    if report.ranking is not None:
+        return row | {"standing": STANDING.get(level.against, "retired")}
     if report.basis == "any":
         row |= {_WITH: percent(level.rate), "against the leader": level.against or "-"}
     else:

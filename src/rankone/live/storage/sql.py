@@ -9,6 +9,7 @@ from typing import Any
 
 from rankone.errors import InputError, JournalError
 from rankone.live.journal.events import COLUMNS, LEARNED, MARKS, Kind, as_sql
+from rankone.live.lists import CLICKED
 from rankone.live.storage.driver import UNSURE, Driver, Row, placeholders
 from rankone.registry import Registry
 
@@ -21,7 +22,8 @@ _ASKED = f"{_OF} AND kind = {int(Kind.ASK)}"
 _LAST = f"SELECT max(seq) {_OF}"
 _END = f"({_LAST})"
 # `at / width` divides whole numbers in SQLite and PostgreSQL alike.
-_COURSE = f"""SELECT at / {{}}, kind, count(*), sum(value), sum(CASE WHEN source = {{}} THEN 1 ELSE 0 END)
+_CLICKS = f"sum(CASE WHEN value & {CLICKED} <> 0 THEN 1 ELSE 0 END)"
+_COURSE = f"""SELECT at / {{}}, kind, count(*), {_CLICKS}, sum(CASE WHEN source = {{}} THEN 1 ELSE 0 END)
     {_OF} AND seq > {{}} AND seq <= {{}} AND kind IN ({as_sql((Kind.ASK, *LEARNED))}) GROUP BY 1, 2"""
 _TOKEN = "id, digest, note, scopes, experiment, rate, created, expires, revoked, made_by, revoked_by"  # noqa: S105
 

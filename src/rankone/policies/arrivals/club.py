@@ -20,18 +20,9 @@ from rankone.compiling.dispatch import extends
 from rankone.errors import InputError
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints, Mask
-from rankone.numerics.states import start_state
-from rankone.policies.arrivals.featured import (
-    FT_ASKED,
-    Featured,
-    FeaturedPolicy,
-    add_outcome,
-    give_back,
-    keep_features,
-    recalls,
-    user_of,
-)
-from rankone.policies.arrivals.visits import show_largest
+from rankone.policies.arrivals import featured
+from rankone.policies.arrivals.featured import FT_ASKED, Featured, FeaturedPolicy
+from rankone.policies.arrivals.users import show_largest, user_in
 from rankone.policies.engines.regression import set_root, solve_down, solve_up
 
 _MOST_USERS = 10_000  # the graph has a place for each two
@@ -74,21 +65,15 @@ class CLUB(FeaturedPolicy):
     alpha2: Annotated[float, "[0, inf]"] = 0.5
     graph: Annotated[Literal["complete", "random"], ("complete", "random")] = "complete"
 
-    def _begin(self, sizes: Ints, forbidden: Ints) -> CLUBState:
-        tables = self.tables(sizes, forbidden)
+    def known_at_start(self, sizes: Ints, forbidden: Ints) -> dict[str, Any]:
+        """Return the start: all users are one component."""
+        tables = self.tables(CLUBState, sizes, forbidden)
         users, identity = tables["N"], np.eye(tables["d"])
         if users > _MOST_USERS:
             raise InputError(f"at most {_MOST_USERS:,} users for club", f"{users:,}", "choose 'mixture-linear-ts'")
-        return start_state(
-            CLUBState,
-            **tables,
-            grams=identity,
-            edges=~np.eye(users, dtype=bool),
-            members=[users] + [0] * (users - 1),
-            inverse=identity,
-            pooled=identity,
-            settings=[self.alpha, self.alpha2, float(self.graph == "random")],
-        )
+        settings = [self.alpha, self.alpha2, float(self.graph == "random")]
+        graph = {"edges": ~np.eye(users, dtype=bool), "members": [users] + [0] * (users - 1)}
+        return tables | graph | {"grams": identity, "inverse": identity, "pooled": identity, "settings": settings}
 
 
 @noalloc
@@ -224,7 +209,7 @@ def _record(state: Any, user: int, x: Floats, payoff: float) -> None:
     """Learn an outcome: sums, then edges by what was known before, then the vector."""
     number, d = state.component[user], len(x)
     parted = _cut(state, user)
-    add_outcome(state, user, x, payoff)
+    featured.add_outcome(state, user, x, payoff)
     _add_inverse(state.pooled[number], x, state.work[0])
     _add_inverse(state.inverse[user], x, state.work[0])
     for k in range(d):
@@ -242,7 +227,7 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     items, d = len(state.scores), state.vector.shape[1]
     if state.counters[FT_ASKED] == 0 and state.settings[CLUB_RANDOM] > 0.0:
         _draw_graph(state, rng)
-    user = user_of(state, context)
+    user = user_in(state, context)
     number = state.component[user]
     pooled, x, mean = state.pooled[number], state.work[0], state.work[1]
     for k in range(d):
@@ -261,14 +246,14 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
             square += x[k] * inner
             score += mean[k] * x[k]
         state.scores[item] = score + width * math.sqrt(max(square, 0.0))
-    show_largest(state, state.scores, rng, shown)
-    return keep_features(state, user, context, shown)
+    show_largest(state, rng, shown)
+    return featured.keep_features(state, user, context, shown)
 
 
 @learn.register(CLUBState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     _record(state, int(state.kept[tag, 0]), state.kept[tag, 1:], state.unit[0] * outcome[0])
-    give_back(state, tag)
+    featured.give_back(state, tag)
 
 
-recalls(CLUBState, _record)
+featured.recalls(CLUBState, _record)

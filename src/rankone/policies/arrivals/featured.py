@@ -4,25 +4,26 @@ The context of a decision is the user, then a row for each feature: ``context[1 
 open decisions are kept in slots, and the tag of a decision is its slot; a state without a free slot grows.
 """
 
-import math
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 
-from rankone.compiling.compiled import inlined, noalloc
+from rankone.compiling.compiled import noalloc
+from rankone.compiling.dispatch import extends
 from rankone.errors import InputError
 from rankone.kernels.policy import grown, relearn, room, set_context, withdraw
 from rankone.numerics.arrays import Floats, Ints
-from rankone.policies.combination_policy import CombinationPolicy
+from rankone.policies.arrivals.users import U_SEEN, U_WHOSE, UserPolicy, Users, user_in
 from rankone.policies.engines.combinations import number_of
 
 _MOST = 10**8  # numbers kept of all users
 _SLOTS = 512
-FT_FREE, FT_ASKED, FT_SEEN, FT_NEXT, FT_WHOSE = range(5)  # fields of `counters`
+FT_FREE, FT_ASKED = range(5, 7)  # fields of `counters`
 
 
-class Featured(NamedTuple):
+@extends(Users)
+class Featured:
     """Sums over the outcomes of each user, and the features of open decisions."""
 
     grams: Annotated[Floats, "N, d, d"]
@@ -30,16 +31,12 @@ class Featured(NamedTuple):
     seen: Annotated[Floats, "N, 2"]
     kept: Annotated[Floats, "S, F"]
     free: Annotated[Ints, "S"]
-    counters: Annotated[Ints, "5"]
-    sizes: Annotated[Ints, "D"]
-    forbidden: Annotated[Ints, "R, D"]
     unit: Annotated[Floats, "1"]
     recalled: Annotated[Floats, "M, d"]
-    scores: Annotated[Floats, "M"]
 
 
 @dataclass(frozen=True)
-class FeaturedPolicy(CombinationPolicy):
+class FeaturedPolicy(UserPolicy):
     """Base of policies that know users by their number and items by their features.
 
     Args:
@@ -48,31 +45,21 @@ class FeaturedPolicy(CombinationPolicy):
         unit: what an outcome of 1 stands for; None: a click. A study fills it in.
     """
 
-    uses_context = True
     clicks_only = False
-    users: Annotated[int | None, "[1, inf)"] = None
     features: Annotated[int | None, "[1, inf)"] = None
     unit: Annotated[float | None, "(0, inf)"] = None
 
-    def tables(self, sizes: Ints, forbidden: Ints) -> dict[str, Any]:
+    def tables(self, kind: Any, sizes: Ints, forbidden: Ints) -> dict[str, Any]:
         """Return what `start_state` needs for the fields of `Featured`."""
         if self.users is None or self.features is None:
             do = "play a problem that has both, such as clustered-linear:500x10"
             raise InputError(f"users, and items with features, for {self.name}", "none", do)
-        n, d, items = self.users, self.features, math.prod(sizes.tolist())
+        n, d, shapes = self.users, self.features, self.shapes(sizes, forbidden, _SLOTS, 0, 0, 0)
         if n * d * d > _MOST:
             got = f"{n:,} users with {d:,} x {d:,}"
             raise InputError(f"at most {_MOST:,} sums of users for {self.name}", got, "take users or features away")
-        shapes = {"N": n, "d": d, "M": items, "S": _SLOTS, "F": 1 + d, "R": len(forbidden), "D": len(sizes)}
-        free, unit = np.arange(_SLOTS)[::-1], self.unit or 1.0
-        counters = [_SLOTS, 0, 0, 0, 0]
-        return shapes | {"free": free, "counters": counters, "sizes": sizes, "forbidden": forbidden, "unit": unit}
-
-
-@inlined
-def user_of(state: Any, context: Any) -> int:
-    """Return the user whom a context names."""
-    return min(max(int(context[0]), 0), len(state.moments) - 1) if len(context) else 0
+        own = {"d": d, "S": _SLOTS, "F": 1 + d, "free": np.arange(_SLOTS)[::-1], "unit": self.unit or 1.0}
+        return shapes | own | {"kind": kind}
 
 
 @noalloc
@@ -104,7 +91,7 @@ def add_outcome(state: Any, user: int, x: Floats, payoff: float) -> None:
             state.grams[user, k, m] += x[k] * x[m]
     state.seen[user, 0] += 1.0
     state.seen[user, 1] += payoff * payoff
-    state.counters[FT_SEEN] += 1
+    state.counters[U_SEEN] += 1
 
 
 @grown.register(Featured)
@@ -122,7 +109,7 @@ def _grown(state: Any, more: int) -> Any:
 @set_context.register(Featured)
 def _set_context(state: Any, context: Any) -> None:
     items, d = state.recalled.shape
-    state.counters[FT_WHOSE] = user_of(state, context)
+    state.counters[U_WHOSE] = user_in(state, context)
     for item in range(items if len(context) == 1 + items * d else 0):
         for k in range(d):
             state.recalled[item, k] = context[1 + k * items + item]
@@ -145,4 +132,4 @@ def recalls(state_class: type, record: Any) -> None:
     def recall(state: Any, shown: Any, pulls: int, clicks: int) -> None:
         x = state.recalled[number_of(state.sizes, shown)]
         for index in range(pulls):
-            record(state, state.counters[FT_WHOSE], x, state.unit[0] if index < clicks else 0.0)
+            record(state, state.counters[U_WHOSE], x, state.unit[0] if index < clicks else 0.0)

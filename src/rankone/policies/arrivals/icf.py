@@ -13,19 +13,18 @@ mean and covariance of the log's users (``prior=learned``) they are first shown 
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import extends
 from rankone.errors import InputError
-from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Floats, Ints
-from rankone.numerics.states import start_state
-from rankone.policies.arrivals.lowrank_ts import draw_user, fill_user, normal_priors
+from rankone.policies.arrivals.lowrank_ts import draw_user, fill_user, normal_priors, score_by
 from rankone.policies.arrivals.model import read_model
-from rankone.policies.arrivals.visits import VisitPolicy, Visits, file_waiting, show_largest, user_in
+from rankone.policies.arrivals.users import copy_row
+from rankone.policies.arrivals.visits import VisitPolicy, Visits, score
 from rankone.policies.engines.regression import set_root, solve_down, solve_up
 
 _LAMBDA = 5.0  # noise over the variance of users' numbers, where they begin at 0
@@ -46,7 +45,6 @@ class _ICFState:
     root: Annotated[Floats, "r, r"]  # scratch space
     drawn: Annotated[Floats, "r"]  # scratch space
     work: Annotated[Floats, "r"]  # scratch space
-    scores: Annotated[Floats, "M"]  # scratch space
 
 
 class ICFTSState(_ICFState):
@@ -68,13 +66,14 @@ class ICF(VisitPolicy):
         repeat: whether an item may be shown to a user again.
     """
 
+    state: ClassVar[Any]
     model: str | None = None
     prior: Annotated[Literal["learned", "zero"], ("learned", "zero")] = "learned"
     repeat: bool = True
 
-    def begin(self, kind: Any, sizes: Ints, forbidden: Ints, alpha: float) -> Any:
-        """Return the state before the first decision."""
-        tables = self.tables(sizes, forbidden)
+    def known_at_start(self, sizes: Ints, forbidden: Ints) -> dict[str, Any]:
+        """Return the start; what a log says is known."""
+        tables = self.tables(self.state, sizes, forbidden)
         known = read_model(self.model, "vectors", tables["M"], self.name)
         if known is None:
             do = f"write '{self.name}:model=FILE', with a file of rankone.personal"
@@ -82,16 +81,9 @@ class ICF(VisitPolicy):
         r, prior = len(known.user_mean), normal_priors(known)[0]
         if self.prior == "zero":
             prior = np.concatenate([np.zeros((1, r)), np.eye(r) * _LAMBDA / known.noise[0]])
-        return start_state(
-            kind,
-            **tables,
-            r=r,
-            means=known.item_mean,
-            spread=np.linalg.cholesky(known.item_cov),
-            of_items=known.item_mean,
-            user_prior=prior,
-            settings=[known.noise[0], alpha, known.centre[0], float(self.repeat)],
-        )
+        settings = [known.noise[0], getattr(self, "alpha", 0.0), known.centre[0], float(self.repeat)]
+        vectors = {"means": known.item_mean, "spread": np.linalg.cholesky(known.item_cov), "of_items": known.item_mean}
+        return tables | vectors | {"r": r, "user_prior": prior, "settings": settings}
 
 
 @dataclass(frozen=True)
@@ -100,9 +92,7 @@ class ICFTS(ICF):
 
     name = "icf-ts"
     use_when = "a reference: new users, and vectors of items from a log"
-
-    def _begin(self, sizes: Ints, forbidden: Ints) -> ICFTSState:
-        return self.begin(ICFTSState, sizes, forbidden, 0.0)
+    state = ICFTSState
 
 
 @dataclass(frozen=True)
@@ -111,10 +101,8 @@ class ICFUCB(ICF):
 
     name = "icf-ucb"
     use_when = "new users who come a few times, and vectors of items from a log"
+    state = ICFUCBState
     alpha: Annotated[float, "[0, inf)"] = 0.5
-
-    def _begin(self, sizes: Ints, forbidden: Ints) -> ICFUCBState:
-        return self.begin(ICFUCBState, sizes, forbidden, self.alpha)
 
 
 @noalloc
@@ -122,8 +110,7 @@ def _draw_items(state: Any, rng: Any) -> None:
     """Draw the vectors of all items."""
     r = len(state.drawn)
     for item in range(len(state.means)):
-        for k in range(r):
-            state.of_items[item, k] = state.means[item, k]
+        copy_row(state.of_items[item], state.means[item])
         for m in range(r):
             z = rng.standard_normal()
             for k in range(m, r):
@@ -131,49 +118,33 @@ def _draw_items(state: Any, rng: Any) -> None:
 
 
 @noalloc
-def _show(state: Any, user: int, rng: Any, shown: Any) -> None:
-    """Show the item with the largest score, where need be one that the user has not seen."""
+def _leave_out_seen(state: Any, user: int) -> None:
+    """Where need be, let no item that the user has seen be shown."""
     for item in range(len(state.scores)):
         if state.settings[ICF_REPEATS] == 0.0 and state.pulls[user, item] > 0.0:
             state.scores[item] = _NEVER
-    show_largest(state, state.scores, rng, shown)
 
 
-@noalloc
-def _score(state: Any, vector: Floats) -> None:
-    for item in range(len(state.scores)):
-        state.scores[item] = 0.0
-        for k in range(len(vector)):
-            state.scores[item] += vector[k] * state.of_items[item, k]
-
-
-@decide.register(ICFTSState)
-def _decide_ts(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    file_waiting(state)
-    user = user_in(state, context)
+@score.register(ICFTSState)
+def _score_ts(state: Any, user: int, rng: Any) -> None:
     _draw_items(state, rng)
     draw_user(state, user, rng)
-    _score(state, state.drawn)
-    _show(state, user, rng, shown)
-    return user
+    score_by(state, state.drawn)
+    _leave_out_seen(state, user)
 
 
-@decide.register(ICFUCBState)
-def _decide_ucb(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    file_waiting(state)
-    user = user_in(state, context)
+@score.register(ICFUCBState)
+def _score_ucb(state: Any, user: int, rng: Any) -> None:
     fill_user(state, user)
     set_root(state.root)
     solve_down(state.root, state.drawn)
     solve_up(state.root, state.drawn)
-    _score(state, state.drawn)
+    score_by(state, state.drawn)
     for item in range(len(state.scores)):
         square = 0.0
-        for k in range(len(state.work)):
-            state.work[k] = state.of_items[item, k]
+        copy_row(state.work, state.of_items[item])
         solve_down(state.root, state.work)
         for k in range(len(state.work)):
             square += state.work[k] * state.work[k]
         state.scores[item] += state.settings[ICF_ALPHA] * math.sqrt(square)
-    _show(state, user, rng, shown)
-    return user
+    _leave_out_seen(state, user)

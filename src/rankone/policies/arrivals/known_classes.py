@@ -11,18 +11,17 @@ given what the user has clicked, show its best item. All classes are as probable
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import extends
 from rankone.errors import InputError
-from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Floats, Ints
-from rankone.numerics.states import start_state
 from rankone.policies.arrivals.model import read_model
-from rankone.policies.arrivals.visits import VisitPolicy, Visits, file_waiting, pick_by, show_largest, user_in
+from rankone.policies.arrivals.users import copy_row, pick_by
+from rankone.policies.arrivals.visits import VisitPolicy, Visits, score
 from rankone.specs import Numbers
 
 _EDGE = 1e-6
@@ -35,7 +34,6 @@ class _KnownState:
     rates: Annotated[Floats, "C, M"]
     shares: Annotated[Floats, "C"]  # logarithms
     weights: Annotated[Floats, "C"]  # scratch space
-    scores: Annotated[Floats, "M"]  # scratch space
 
 
 class LatentUCBState(_KnownState):
@@ -56,12 +54,13 @@ class KnownClasses(VisitPolicy):
         model: a file of `rankone.personal`, to take them from.
     """
 
+    state: ClassVar[Any]
     means: Numbers | None = None
     model: str | None = None
 
-    def begin(self, kind: Any, sizes: Ints, forbidden: Ints) -> Any:
-        """Return the state before the first decision."""
-        tables = self.tables(sizes, forbidden)
+    def known_at_start(self, sizes: Ints, forbidden: Ints) -> dict[str, Any]:
+        """Return the start; the classes are known."""
+        tables = self.tables(self.state, sizes, forbidden)
         items = tables["M"]
         known = read_model(self.model, "classes", items, self.name)
         if known is None and (self.means is None or len(self.means) % items):
@@ -70,7 +69,7 @@ class KnownClasses(VisitPolicy):
             raise InputError(f"the click rates of each class for {self.name}", got, do)
         rates = np.reshape(self.means or (), (-1, items)) if known is None else known.means
         shares = np.log(np.ones(len(rates)) if known is None else known.members + 1.0)
-        return start_state(kind, **tables, C=len(rates), rates=np.clip(rates, _EDGE, 1.0 - _EDGE), shares=shares)
+        return tables | {"C": len(rates), "rates": np.clip(rates, _EDGE, 1.0 - _EDGE), "shares": shares}
 
 
 @dataclass(frozen=True)
@@ -79,9 +78,7 @@ class LatentUCB(KnownClasses):
 
     name = "latent-ucb"
     use_when = "a reference: classes of users whose click rates are known; `mts` has a third of its regret"
-
-    def _begin(self, sizes: Ints, forbidden: Ints) -> LatentUCBState:
-        return self.begin(LatentUCBState, sizes, forbidden)
+    state = LatentUCBState
 
 
 @dataclass(frozen=True)
@@ -90,9 +87,7 @@ class LatentTS(KnownClasses):
 
     name = "mts"
     use_when = "classes of users whose click rates a log has shown"
-
-    def _begin(self, sizes: Ints, forbidden: Ints) -> LatentTSState:
-        return self.begin(LatentTSState, sizes, forbidden)
+    state = LatentTSState
 
 
 @noalloc
@@ -106,10 +101,9 @@ def _admissible(state: Any, user: int, each: int, radius: float) -> bool:
     return True
 
 
-@decide.register(LatentUCBState)
-def _decide_ucb(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    file_waiting(state)
-    user, outcomes, largest, chosen = user_in(state, context), 0.0, -math.inf, -1
+@score.register(LatentUCBState)
+def _score_ucb(state: Any, user: int, rng: Any) -> None:
+    outcomes, largest, chosen = 0.0, -math.inf, -1
     for item in range(len(state.scores)):
         outcomes += state.pulls[user, item]
     radius = 0.5 * math.sqrt(6.0 * math.log(outcomes + 1.0))
@@ -122,19 +116,14 @@ def _decide_ucb(state: Any, context: Any, rng: Any, shown: Any) -> int:
             largest, chosen = best, each
     for item in range(len(state.scores)):
         state.scores[item] = state.rates[chosen, item] if chosen >= 0 else -state.pulls[user, item]
-    show_largest(state, state.scores, rng, shown)
-    return user
 
 
-@decide.register(LatentTSState)
-def _decide_ts(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    file_waiting(state)
-    user = user_in(state, context)
+@score.register(LatentTSState)
+def _score_ts(state: Any, user: int, rng: Any) -> None:
     for each in range(len(state.weights)):
         state.weights[each] = state.shares[each]
         for item in range(len(state.scores)):
             pulls, clicks, rate = state.pulls[user, item], state.clicks[user, item], state.rates[each, item]
             if pulls > 0.0:
                 state.weights[each] += clicks * math.log(rate) + (pulls - clicks) * math.log(1.0 - rate)
-    show_largest(state, state.rates[pick_by(state.weights, rng)], rng, shown)
-    return user
+    copy_row(state.scores, state.rates[pick_by(state.weights, rng)])

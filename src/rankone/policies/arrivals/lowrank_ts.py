@@ -23,21 +23,10 @@ import numpy as np
 
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import extends
-from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Floats, Ints
-from rankone.numerics.states import start_state
 from rankone.policies.arrivals.model import Vectors, read_model
-from rankone.policies.arrivals.visits import (
-    V_WAITING,
-    VisitPolicy,
-    Visits,
-    draw_normal,
-    file_visit,
-    file_waiting,
-    show_largest,
-    sweeps_due,
-    user_in,
-)
+from rankone.policies.arrivals.users import U_USERS, copy_row, draw_normal
+from rankone.policies.arrivals.visits import VisitPolicy, Visits, file_visit, score, sweep, take_in
 
 LR_NOISE, LR_SCALE, LR_CENTRE, LR_FIT_NOISE, LR_FIT_SCALE = range(5)  # fields of `settings`
 
@@ -55,7 +44,6 @@ class LowRankState:
     settings: Annotated[Floats, "5"]
     root: Annotated[Floats, "r, r"]  # scratch space
     drawn: Annotated[Floats, "r"]  # scratch space
-    scores: Annotated[Floats, "M"]  # scratch space
 
 
 @dataclass(frozen=True)
@@ -79,12 +67,9 @@ class LowRankTS(VisitPolicy):
     sweep: Annotated[int, "[0, inf)"] = 500
     model: str | None = None
 
-    def _begin(self, sizes: Ints, forbidden: Ints) -> LowRankState:
-        return self.begin(LowRankState, sizes, forbidden)
-
-    def begin(self, kind: Any, sizes: Ints, forbidden: Ints, **more: int) -> Any:
-        """Return the state before the first decision; `more`: sizes of further arrays."""
-        tables = self.tables(sizes, forbidden, max(self.sweep, self.n_users()) if self.sweep else 0)
+    def known_at_start(self, sizes: Ints, forbidden: Ints) -> dict[str, Any]:
+        """Return the start; what a log says is known."""
+        tables = self.tables(LowRankState, sizes, forbidden, self.sweep)
         items = tables["M"]
         known = read_model(self.model, "vectors", items, self.name)
         r = self.rank if known is None else len(known.user_mean)
@@ -97,7 +82,7 @@ class LowRankTS(VisitPolicy):
         else:
             settings[LR_NOISE], settings[LR_CENTRE] = known.noise[0], known.centre[0]
             prior = normal_priors(known)
-        return start_state(kind, **tables, **more, r=r, user_prior=prior[0], item_prior=prior[1:], settings=settings)
+        return tables | {"r": r, "user_prior": prior[0], "item_prior": prior[1:], "settings": settings}
 
 
 def normal_priors(known: Vectors) -> Floats:
@@ -144,8 +129,7 @@ def draw_item(state: Any, item: int, rng: Any) -> None:
         for m in range(k, r):
             root[k, m] = state.item_prior[item, 1 + k, m] + weight * state.squares[item, k, m]
     draw_normal(root, drawn, rng)
-    for k in range(r):
-        state.of_items[item, k] = drawn[k]
+    copy_row(state.of_items[item], drawn)
 
 
 @noalloc
@@ -173,15 +157,14 @@ def redraw_user(state: Any, user: int, rng: Any) -> None:
                 state.sums[item, k] += excess * (new - old)
                 for m in range(k, r):
                     state.squares[item, k, m] += pulls * (new * state.drawn[m] - old * state.of_users[user, m])
-    for k in range(r):
-        state.of_users[user, k] = state.drawn[k]
+    copy_row(state.of_users[user], state.drawn)
 
 
 @noalloc
 def _fit_variances(state: Any) -> None:
     """Take the noise and the scale from the click rate so far."""
     settings, r, pulls, clicks = state.settings, len(state.drawn), 2.0, 1.0
-    for user in range(len(state.pulls)):
+    for user in range(state.counters[U_USERS]):
         for item in range(len(state.of_items)):
             pulls += state.pulls[user, item]
             clicks += state.clicks[user, item]
@@ -196,25 +179,31 @@ def _fit_variances(state: Any) -> None:
                 state.item_prior[item, 1 + k, k] = 1.0 / settings[LR_SCALE]
 
 
-@noalloc
-def sweep(state: Any, rng: Any) -> None:
+@sweep.register(LowRankState)
+def _sweep(state: Any, rng: Any) -> None:
     """Redraw all users, then all items."""
+    _fit_variances(state)
     r = len(state.drawn)
     for item in range(len(state.of_items)):
         for k in range(r):
             state.sums[item, k] = 0.0
             for m in range(r):
                 state.squares[item, k, m] = 0.0
-    for user in range(len(state.of_users)):
+    for user in range(state.counters[U_USERS]):
         draw_user(state, user, rng)
-        for k in range(r):
-            state.of_users[user, k] = state.drawn[k]
+        copy_row(state.of_users[user], state.drawn)
         for item in range(len(state.of_items)):
             pulls = state.pulls[user, item]
             if pulls > 0.0:
                 add_outcomes(state, user, item, pulls, state.clicks[user, item] - pulls * state.settings[LR_CENTRE])
     for item in range(len(state.of_items)):
         draw_item(state, item, rng)
+
+
+@take_in.register(LowRankState)
+def _take_in(state: Any, user: int, item: int, clicked: int, rng: Any) -> None:
+    file_visit(state, user, item, clicked)
+    follow(state, user, item, clicked, rng)
 
 
 @noalloc
@@ -225,31 +214,16 @@ def follow(state: Any, user: int, item: int, clicked: int, rng: Any) -> None:
     draw_item(state, item, rng)
 
 
-@noalloc
-def show_best_of(state: Any, rng: Any, shown: Any) -> None:
-    """Show the item that suits the vector in `drawn` best."""
-    for item in range(len(state.scores)):
-        score = 0.0
-        for k in range(len(state.drawn)):
-            score += state.drawn[k] * state.of_items[item, k]
-        state.scores[item] = score
-    show_largest(state, state.scores, rng, shown)
-
-
-@decide.register(LowRankState)
-def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    due = sweeps_due(state)
-    if due > 0:
-        file_waiting(state)
-        _fit_variances(state)
-    for _ in range(due):
-        sweep(state, rng)
-    for index in range(state.counters[V_WAITING]):
-        user, item, clicked = state.waiting[index, 0], state.waiting[index, 1], state.waiting[index, 2]
-        file_visit(state, user, item, clicked)
-        follow(state, user, item, clicked, rng)
-    state.counters[V_WAITING] = 0
-    user = user_in(state, context)
+@score.register(LowRankState)
+def _score(state: Any, user: int, rng: Any) -> None:
     draw_user(state, user, rng)
-    show_best_of(state, rng, shown)
-    return user
+    score_by(state, state.drawn)
+
+
+@noalloc
+def score_by(state: Any, vector: Floats) -> None:
+    """Fill in how items suit the vector of a user."""
+    for item in range(len(state.scores)):
+        state.scores[item] = 0.0
+        for k in range(len(vector)):
+            state.scores[item] += vector[k] * state.of_items[item, k]

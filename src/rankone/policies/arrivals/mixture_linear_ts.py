@@ -19,19 +19,18 @@ from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import extends
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
-from rankone.numerics.states import start_state
-from rankone.policies.arrivals.featured import (
-    FT_NEXT,
-    FT_SEEN,
-    Featured,
-    FeaturedPolicy,
-    add_outcome,
-    give_back,
-    keep_features,
-    recalls,
-    user_of,
+from rankone.policies.arrivals import featured
+from rankone.policies.arrivals.featured import Featured, FeaturedPolicy
+from rankone.policies.arrivals.users import (
+    U_NEXT,
+    U_SEEN,
+    copy_row,
+    draw_normal,
+    draw_shares,
+    pick_by,
+    show_largest,
+    user_in,
 )
-from rankone.policies.arrivals.visits import draw_normal, draw_shares, pick_by, show_largest
 
 _OFTEN, _SELDOM, _EARLY = 20, 100, 2_000
 _NOISE_RATE = 0.01  # of the inverse gamma prior
@@ -69,10 +68,11 @@ class MixtureLinearTS(FeaturedPolicy):
     clusters: Annotated[int, "[1, 1000]"] = 8
     spread: Annotated[float | None, "(0, inf)"] = None
 
-    def _begin(self, sizes: Ints, forbidden: Ints) -> MixtureLinearState:
-        tables = self.tables(sizes, forbidden)
+    def known_at_start(self, sizes: Ints, forbidden: Ints) -> dict[str, Any]:
+        """Return the start; nothing is known."""
+        tables = self.tables(MixtureLinearState, sizes, forbidden)
         spread = 1.5 / math.sqrt(tables["d"]) if self.spread is None else self.spread
-        return start_state(MixtureLinearState, **tables, C=self.clusters, settings=[0.25, spread * spread])
+        return tables | {"C": self.clusters, "settings": [0.25, spread * spread]}
 
 
 @noalloc
@@ -127,8 +127,7 @@ def _draw_theta(state: Any, each: int, rng: Any) -> None:
                 for m in range(k, d):
                     root[k, m] += weight * gram[k, m]
     draw_normal(root, drawn, rng)
-    for k in range(d):
-        state.theta[each, k] = drawn[k]
+    copy_row(state.theta[each], drawn)
 
 
 @noalloc
@@ -152,10 +151,10 @@ def _sweep(state: Any, rng: Any) -> None:
 @decide.register(MixtureLinearState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     counters, items = state.counters, len(state.scores)
-    if counters[FT_SEEN] >= counters[FT_NEXT]:
-        counters[FT_NEXT] = counters[FT_SEEN] + (_OFTEN if counters[FT_SEEN] < _EARLY else _SELDOM)
+    if counters[U_SEEN] >= counters[U_NEXT]:
+        counters[U_NEXT] = counters[U_SEEN] + (_OFTEN if counters[U_SEEN] < _EARLY else _SELDOM)
         _sweep(state, rng)
-    user = user_of(state, context)
+    user = user_in(state, context)
     state.label[user] = _draw_label(state, user, rng)
     theta = state.theta[state.label[user]]
     for item in range(items):
@@ -163,14 +162,14 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     for k in range(len(theta)):
         for item in range(items):
             state.scores[item] += theta[k] * context[1 + k * items + item]
-    show_largest(state, state.scores, rng, shown)
-    return keep_features(state, user, context, shown)
+    show_largest(state, rng, shown)
+    return featured.keep_features(state, user, context, shown)
 
 
 @learn.register(MixtureLinearState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    add_outcome(state, int(state.kept[tag, 0]), state.kept[tag, 1:], state.unit[0] * outcome[0])
-    give_back(state, tag)
+    featured.add_outcome(state, int(state.kept[tag, 0]), state.kept[tag, 1:], state.unit[0] * outcome[0])
+    featured.give_back(state, tag)
 
 
-recalls(MixtureLinearState, add_outcome)
+featured.recalls(MixtureLinearState, featured.add_outcome)

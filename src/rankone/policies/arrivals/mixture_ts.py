@@ -20,23 +20,11 @@ import numpy as np
 
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import extends
-from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
-from rankone.numerics.states import start_state
 from rankone.policies.arrivals.model import read_model
-from rankone.policies.arrivals.visits import (
-    V_WAITING,
-    VisitPolicy,
-    Visits,
-    draw_shares,
-    file_visit,
-    file_waiting,
-    pick_by,
-    show_largest,
-    sweeps_due,
-    user_in,
-)
+from rankone.policies.arrivals.users import U_USERS, copy_row, draw_shares, pick_by
+from rankone.policies.arrivals.visits import VisitPolicy, Visits, file_visit, score, sweep, take_in
 
 _EDGE = 1e-6  # click rates stay so far from 0 and 1
 
@@ -72,24 +60,15 @@ class MixtureTS(VisitPolicy):
     classes: Annotated[int, "[1, 1000]"] = 8
     model: str | None = None
 
-    def _begin(self, sizes: Ints, forbidden: Ints) -> MixtureState:
-        tables = self.tables(sizes, forbidden, max(10, self.n_users() // 2))
+    def known_at_start(self, sizes: Ints, forbidden: Ints) -> dict[str, Any]:
+        """Return the start; what a log says is known."""
+        tables = self.tables(MixtureState, sizes, forbidden, 10, 2) | {"rates": 0.5, "label": -1}
         known = read_model(self.model, "classes", tables["M"], self.name)
         if known is None:
-            return start_state(MixtureState, **tables, C=self.classes, rates=0.5, label=-1)
+            return tables | {"C": self.classes}
         prior, members = np.round(np.stack([known.shown, known.clicked])), np.round(known.members)
-        return start_state(
-            MixtureState,
-            **tables,
-            C=len(members),
-            rates=0.5,
-            shown=prior[0],
-            clicked=prior[1],
-            prior=prior,
-            known=members,
-            members=members,
-            label=-1,
-        )
+        told = {"shown": prior[0], "clicked": prior[1], "prior": prior, "known": members, "members": members}
+        return tables | told | {"C": len(members)}
 
 
 @noalloc
@@ -123,15 +102,18 @@ def _draw_label(state: Any, user: int, rng: Any) -> int:
     return pick_by(weights, rng)
 
 
-@noalloc
+@sweep.register(MixtureState)
 def _sweep(state: Any, rng: Any) -> None:
-    """Draw all classes of users, their shares and their click rates."""
+    """Draw all classes of users, their shares and their click rates; the first time by rates drawn before."""
     count, items = state.shown.shape
+    for each in range(count if state.label[0] < 0 else 0):
+        for item in range(items):
+            _draw_rate(state, each, item, rng)
     for each in range(count):
         state.members[each] = state.known[each]
         for item in range(items):
             state.shown[each, item], state.clicked[each, item] = state.prior[0, each, item], state.prior[1, each, item]
-    for user in range(len(state.label)):
+    for user in range(state.counters[U_USERS]):
         state.label[user] = _draw_label(state, user, rng)
         _move(state, user, state.label[user], 1.0)
     draw_shares(state.members, state.shares, rng)
@@ -140,36 +122,20 @@ def _sweep(state: Any, rng: Any) -> None:
             _draw_rate(state, each, item, rng)
 
 
-@noalloc
-def _begin(state: Any, rng: Any) -> None:
-    """Draw click rates where nothing is drawn yet."""
-    if state.label[0] < 0:
-        for each in range(len(state.shown)):
-            for item in range(state.shown.shape[1]):
-                _draw_rate(state, each, item, rng)
+@take_in.register(MixtureState)
+def _take_in(state: Any, user: int, item: int, clicked: int, rng: Any) -> None:
+    each = state.label[user]
+    file_visit(state, user, item, clicked)
+    state.shown[each, item] += 1.0
+    state.clicked[each, item] += clicked
+    _draw_rate(state, each, item, rng)
 
 
-@decide.register(MixtureState)
-def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    due = sweeps_due(state)
-    if due > 0:
-        file_waiting(state)
-        _begin(state, rng)
-    for _ in range(due):
-        _sweep(state, rng)
-    for index in range(state.counters[V_WAITING]):
-        user, item, clicked = state.waiting[index, 0], state.waiting[index, 1], state.waiting[index, 2]
-        each = state.label[user]
-        file_visit(state, user, item, clicked)
-        state.shown[each, item] += 1.0
-        state.clicked[each, item] += clicked
-        _draw_rate(state, each, item, rng)
-    state.counters[V_WAITING] = 0
-    user = user_in(state, context)
+@score.register(MixtureState)
+def _score(state: Any, user: int, rng: Any) -> None:
     label = _draw_label(state, user, rng)
     if label != state.label[user]:
         _move(state, user, state.label[user], -1.0)
         _move(state, user, label, 1.0)
         state.label[user] = label
-    show_largest(state, state.rates[label], rng, shown)
-    return user
+    copy_row(state.scores, state.rates[label])

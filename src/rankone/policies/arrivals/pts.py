@@ -15,7 +15,6 @@ from typing import Annotated, Any
 
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.compiling.dispatch import extends
-from rankone.kernels.policy import decide
 from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.arrivals.lowrank_ts import (
     LR_NOISE,
@@ -24,17 +23,9 @@ from rankone.policies.arrivals.lowrank_ts import (
     draw_user,
     fill_user,
     follow,
-    show_best_of,
-    sweep,
+    score_by,
 )
-from rankone.policies.arrivals.visits import (
-    V_WAITING,
-    VisitPolicy,
-    file_visit,
-    file_waiting,
-    sweeps_due,
-    user_in,
-)
+from rankone.policies.arrivals.visits import VisitPolicy, file_visit, score, sweep, take_in
 from rankone.policies.engines.regression import set_root, solve_down
 
 
@@ -70,21 +61,23 @@ class PTS(VisitPolicy):
     noise: Annotated[float, "(0, inf)"] = 0.25
     scale: Annotated[float, "(0, inf)"] = 0.5
 
-    def _begin(self, sizes: Ints, forbidden: Ints) -> ParticlesState:
+    def known_at_start(self, sizes: Ints, forbidden: Ints) -> dict[str, Any]:
+        """Return the start of one particle, for all of them."""
         of_one = LowRankTS(users=self.n_users(), rank=self.rank, noise=self.noise, scale=self.scale, sweep=0)
-        return of_one.begin(ParticlesState, sizes, forbidden, P=self.particles)
+        return of_one.known_at_start(sizes, forbidden) | {"kind": ParticlesState, "P": self.particles}
 
 
 @inlined
 def particle(state: Any, number: int) -> Any:
     """Return one of the particles."""
     return LowRankState(  # type: ignore[call-arg]
-        state.pulls,
-        state.clicks,
-        state.waiting,
         state.counters,
         state.sizes,
         state.forbidden,
+        state.scores,
+        state.pulls,
+        state.clicks,
+        state.waiting,
         state.of_users[number],
         state.of_items[number],
         state.squares[number],
@@ -94,7 +87,6 @@ def particle(state: Any, number: int) -> Any:
         state.settings,
         state.root,
         state.drawn,
-        state.scores,
     )
 
 
@@ -152,29 +144,27 @@ def _resample(state: Any, rng: Any) -> None:
             copies[giver] -= 1
 
 
-@decide.register(ParticlesState)
-def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    count, chosen = len(state.weights), 0
-    due = sweeps_due(state)
-    if due > 0:
-        file_waiting(state)
-    for _ in range(due):
-        for each in range(count):
-            sweep(particle(state, each), rng)
-    for index in range(state.counters[V_WAITING]):
-        user, item, clicked = state.waiting[index, 0], state.waiting[index, 1], state.waiting[index, 2]
-        if count > 1:
-            for each in range(count):
-                state.weights[each] = log_density(particle(state, each), state.work, user, item, clicked)
-            _resample(state, rng)
-        file_visit(state, user, item, clicked)
-        for each in range(count):
-            follow(particle(state, each), user, item, clicked, rng)
-    state.counters[V_WAITING] = 0
-    user = user_in(state, context)
+@sweep.register(ParticlesState)
+def _sweep(state: Any, rng: Any) -> None:
+    for each in range(len(state.weights)):
+        sweep(particle(state, each), rng)
+
+
+@take_in.register(ParticlesState)
+def _take_in(state: Any, user: int, item: int, clicked: int, rng: Any) -> None:
+    count = len(state.weights)
     if count > 1:
-        chosen = int(rng.random() * count)
+        for each in range(count):
+            state.weights[each] = log_density(particle(state, each), state.work, user, item, clicked)
+        _resample(state, rng)
+    file_visit(state, user, item, clicked)
+    for each in range(count):
+        follow(particle(state, each), user, item, clicked, rng)
+
+
+@score.register(ParticlesState)
+def _score(state: Any, user: int, rng: Any) -> None:
+    chosen = int(rng.random() * len(state.weights)) if len(state.weights) > 1 else 0
     one = particle(state, chosen)
     draw_user(one, user, rng)
-    show_best_of(one, rng, shown)
-    return user
+    score_by(one, one.drawn)

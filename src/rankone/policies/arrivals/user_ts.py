@@ -5,21 +5,17 @@ yardstick of learning nothing from others. Learning everything together is `thom
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 from rankone.compiling.dispatch import extends
-from rankone.kernels.policy import decide
-from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.arrays import Ints
 from rankone.numerics.betas.beta import draw_beta
-from rankone.numerics.states import start_state
-from rankone.policies.arrivals.visits import VisitPolicy, Visits, file_waiting, show_largest, user_in
+from rankone.policies.arrivals.visits import VisitPolicy, Visits, score
 
 
 @extends(Visits)
 class UserTSState:
-    """Counts of each user and item (`Visits`), and a score of each item."""
-
-    scores: Annotated[Floats, "M"]
+    """Counts of each user and item (`Visits`)."""
 
 
 @dataclass(frozen=True)
@@ -29,15 +25,12 @@ class UserTS(VisitPolicy):
     name = "user-ts"
     use_when = "a yardstick: users who come hundreds of times and have nothing in common"
 
-    def _begin(self, sizes: Ints, forbidden: Ints) -> UserTSState:
-        return start_state(UserTSState, **self.tables(sizes, forbidden))
+    def known_at_start(self, sizes: Ints, forbidden: Ints) -> dict[str, Any]:
+        """Return the start; nothing is known."""
+        return self.tables(UserTSState, sizes, forbidden)
 
 
-@decide.register(UserTSState)
-def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    file_waiting(state)
-    user = user_in(state, context)
+@score.register(UserTSState)
+def _score(state: Any, user: int, rng: Any) -> None:
     for item in range(len(state.scores)):
         state.scores[item] = draw_beta(state.pulls[user, item], state.clicks[user, item], rng)
-    show_largest(state, state.scores, rng, shown)
-    return user

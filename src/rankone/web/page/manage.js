@@ -80,11 +80,11 @@ function stopForm() {
       carryOut: () => api.send(path("resume")).then(() => "resumed"),
     }));
   }
-  const choices = levelChoices(report.factors, LEADING);
-  return act("Stop", "Every visitor then sees one combination.", [...choices, field("Why", input("why", { maxlength: "256", value: "by hand", required: "" }))],
+  const choices = report.ranking ? [] : levelChoices(report.factors, LEADING); // of a ranking, the present list
+  return act("Stop", `Every visitor then sees ${report.ranking ? "the present list" : "one combination"}.`, [...choices, field("Why", input("why", { maxlength: "256", value: "by hand", required: "" }))],
     "Stop…", (data) => {
-      const chosen = chosenLevels(report.factors, choices);
-      const what = chosen.length ? levelsText(chosen) : "the leader";
+      const chosen = report.ranking ? [] : chosenLevels(report.factors, choices);
+      const what = chosen.length ? levelsText(chosen) : report.ranking ? "the present list" : "the leader";
       return {
         sentence: `Stop '${name}', and show every visitor ${what}?`, yes: "Yes, stop",
         carryOut: () => api.send(path("stop"), { why: data.get("why"), levels: chosen.length ? Object.fromEntries(chosen) : null }).then(() => "stopped"),

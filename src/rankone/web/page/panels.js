@@ -6,10 +6,13 @@ import { $, counted, duration, element, living, number, percent, plural, shortPe
 import { showAlarms } from "./alarms.js";
 import { raceNote, showVerdict, verdictFigures } from "./verdict.js";
 import { showGoals } from "./goals.js";
+import { rankingFigure, rankingNotes, showRanking } from "./ranking.js";
 import { showSegments } from "./segments.js";
 import { heatMap } from "./tables.js";
 
 const BARS = 48; // steps of the traffic chart, at most
+const TITLES = { "race-title": "The list", "maps-title": "Items and positions" }; // of a ranking
+const USUAL = Object.fromEntries(Object.keys(TITLES).map((id) => [id, $(id).textContent]));
 const CARD = 165; // pixels of a figure
 
 const AIMS = { earn: "aim: earn clicks", both: "aim: earn clicks and find the winner", decide: "aim: find the winner" };
@@ -72,12 +75,14 @@ function showFigures(view) {
   const lift = [more, since].filter(Boolean).join(", ") || "of all outcomes";
   const even = view.uniform_rate !== null ? `estimated: about ${number(Math.round(report.even_clicks))} clicks ${since || "by now"}` : "not enough data";
   const steers = report.goals?.[0]?.steers; // an amount: the policy learns clicks that it is rounded to
+  const ranked = report.ranking !== undefined;
+  const verdict = ranked ? [rankingFigure(report), ...verdictFigures(report).filter(([name]) => name === "Exploring")] : verdictFigures(report);
   const figures = [
-    ...verdictFigures(report).map((found) => figure(...found)),
+    ...verdict.map((found) => figure(...found)),
     figure("Decisions", number(report.decisions), now(timeline)),
     figure(steers ? "Rounded to clicks" : "Clicks", number(counts.clicked), `of ${plural(known, "outcome")}`),
-    figure(steers ? "Rate of these" : "Click rate", percent(view.click_rate), known ? lift : "no outcomes yet"),
-    figure("Equal split", percent(view.uniform_rate), even),
+    figure(steers ? "Rate of these" : ranked ? "Lists with a click" : "Click rate", percent(view.click_rate), known ? lift : "no outcomes yet"),
+    ...(ranked ? [] : [figure("Equal split", percent(view.uniform_rate), even)]),
     figure("Open decisions", number(counts.open), counts.held ? `${plural(counts.held, "outcome")} held` : "waiting for an outcome"),
     figure("Ignored", number(counts.late + counts.void), `${number(counts.late)} late, ${number(counts.void)} cancelled`),
   ];
@@ -143,6 +148,7 @@ async function showCharts(view) {
 
 function showMaps(view) {
   const { heat, report } = view;
+  if (report.ranking) return showListMaps(view);
   const sizes = heat.levels.map((levels) => levels.length).join(" x ");
   const all = report.factors.map((factor) => living(factor).length).join(" x ");
   $("maps-note").textContent = (sizes === all ? `${all} combinations of ${report.factors.map((factor) => factor.name).join(" and ")}. ` : `The busiest ${sizes} of ${all} combinations. `)
@@ -154,8 +160,21 @@ function showMaps(view) {
   heatMap($("shares-map"), `Traffic: share of all decisions${since}`, view, (cell) => cell.decisions ? cell.decisions / counts : null);
 }
 
+function showListMaps(view) {
+  const shown = rankingNotes(view);
+  $("maps").classList.toggle("stacked", view.heat.levels[1].length > 10);
+  heatMap($("rates-map"), "Click rate at each position", view, (cell) => cell.outcomes ? cell.clicks / cell.outcomes : null);
+  heatMap($("shares-map"), "Share of all items shown", view, (cell) => cell.decisions && shown ? cell.decisions / shown : null);
+}
+
 function showRace(view) {
   const { report } = view;
+  for (const [id, title] of Object.entries(report.ranking ? TITLES : USUAL)) $(id).textContent = title;
+  if (report.ranking) {
+    $("combinations-section").hidden = true;
+    $("maps-section").hidden = false;
+    return showRanking($("factor-tables"), view);
+  }
   const stage = view.stage === null ? "" : `The policy is in stage ${view.stage + 1}: ${survivors(view)} are left. `;
   $("race-note").textContent = stage + raceNote(report);
   $("combinations-section").hidden = view.heat !== null;

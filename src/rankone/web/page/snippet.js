@@ -3,7 +3,7 @@
 // Whatever the service does, the page stays as it was written: nothing is hidden before everything to show is known.
 (() => {
   const script = document.currentScript;
-  let { experiment, token, visitor, signature, context, within, consent, wait = 300 } = script.dataset;
+  let { experiment, token, visitor, signature, context, within, consent, decision, wait = 300 } = script.dataset;
   const service = connect(script.src, token);
   const began = performance.now();
   const beacon = (what) => service.beacon(experiment, what);
@@ -35,10 +35,55 @@
   }, true);
   if (!experiment) return;
 
-  const show = (levels) => {
-    const detail = { experiment, levels };
+  const place = () => (within ? document.querySelector(within) : document);
+  const itemsThere = () => [...(place()?.querySelectorAll("[data-item]") ?? [])];
+
+  // A list: its items in their order, the others hidden. All of them have to be on the page.
+  const showList = (items) => {
+    const there = new Map(itemsThere().map((part) => [part.dataset.item, part]));
+    if (!items.every((item) => there.has(item))) return false;
+    for (const part of there.values()) part.hidden = true;
+    for (const part of items.map((item) => there.get(item))) {
+      part.hidden = false;
+      part.parentNode.append(part);
+    }
+    return true;
+  };
+
+  // Tell which positions are clicked, and how far down half of an item was in view for a second.
+  const watchList = (id, items) => {
+    let seen = 0, told = -1;
+    const at = (part) => items.indexOf(part.dataset.item) + 1;
+    const waiting = new Map();
+    const observer = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => {
+      clearTimeout(waiting.get(target));
+      if (isIntersecting) waiting.set(target, setTimeout(() => { seen = Math.max(seen, at(target)); }, 1000));
+    }), { threshold: 0.5 });
+    for (const part of itemsThere()) if (at(part)) observer.observe(part);
+    const tell = (clicked) => {
+      seen = Math.max(seen, ...clicked);
+      if (clicked.length || seen > told) beacon({ id, clicked, seen });
+      told = seen;
+    };
+    for (const kind of ["click", "auxclick"]) addEventListener(kind, ({ target }) => {
+      const part = target.closest?.("[data-item]");
+      if (part && place()?.contains(part) && at(part)) tell([at(part)]);
+    }, true);
+    addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden") tell([]); });
+  };
+  // The site has asked for the list and shows it: only report.
+  if (decision) {
+    const begin = () => watchList(decision, itemsThere().filter((part) => !part.hidden).map((part) => part.dataset.item));
+    if (document.readyState === "loading") addEventListener("DOMContentLoaded", begin);
+    else begin();
+    return;
+  }
+
+  const show = (levels, items) => {
+    const detail = { experiment, levels, items };
     if (!document.dispatchEvent(new CustomEvent("rankone", { detail, cancelable: true }))) return true;
-    const root = within ? document.querySelector(within) : document;
+    if (items) return showList(items);
+    const root = place();
     const parts = [...(root?.querySelectorAll("[data-rankone][data-level]") ?? [])];
     const fits = ({ dataset }) => levels[dataset.rankone] === dataset.level;
     const all = Object.keys(levels);
@@ -49,11 +94,12 @@
   };
 
   const answered = async (answer) => {
-    const { repeated, decisions: [{ id, levels }] } = await answer.json();
+    const { repeated, decisions: [{ id, levels, items }] } = await answer.json();
     const late = performance.now() - began > wait;
     if (document.readyState === "loading") await new Promise((go) => addEventListener("DOMContentLoaded", go));
     // What an earlier view may have shown, here or elsewhere, is not voided: only what was not clicked would go missing.
-    if (late || !show(levels)) return repeated || beacon({ id, void: true });
+    if (late || !show(levels, items)) return repeated || beacon({ id, void: true });
+    if (items) return watchList(id, items);
     const clicked = ({ target }) => {
       const part = target.closest?.("[data-rankone-click]");
       if (!part || (within && !part.closest(within))) return;

@@ -26,7 +26,7 @@ export function heatMap(table, title, view, valueOf) {
   const most = Math.max(...counts.flat().map((cell) => valueOf(cell) ?? 0));
   const head = element("tr", {}, element("td"), ...across.map((name) => element("th", { scope: "col" }, label(name))));
   const rows = down.map((name, i) => element("tr", {}, element("th", { scope: "row" }, label(name)), ...across.map((beside, j) => {
-    const leads = report.leads && name === first.best && beside === second.best;
+    const leads = report.ranking ? report.ranking.present[j] === name : report.leads && name === first.best && beside === second.best;
     return heatCell(counts[i][j], valueOf(counts[i][j]), most, leads);
   })));
   table.style.setProperty("--columns", across.length);

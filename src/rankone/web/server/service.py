@@ -165,7 +165,7 @@ class Service:
             asked = checked_settings(settings)
             sizes = [len(levels) for _, levels in asked.get("factors", ())]
             self.check_room(sizes)
-            if sizes:
+            if sizes and "positions" not in asked:  # what draws lists is compiled in the background
                 policy = checked_policy(asked.get("policy", DEFAULT_POLICY), sizes)
                 await self.off_loop(warm_up, policy, len(sizes))
             return await self._open(name, settings, by), True

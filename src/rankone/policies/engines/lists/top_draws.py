@@ -22,7 +22,7 @@ import math
 from typing import Annotated, Any, NamedTuple
 
 from rankone.compiling.compiled import noalloc
-from rankone.kernels.policy import Belief, believe, decide, learn
+from rankone.kernels.policy import Belief, believe, decide, learn, relearn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
 from rankone.numerics.betas.beta_tail import after_look, draw_above, tail
@@ -230,3 +230,12 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
 @believe.register(TopDrawsState)
 def _believe(state: TopDrawsState, rng: Any) -> Belief:
     return beta_belief(state.pulls, state.clicks, state.positions)
+
+
+@relearn.register(TopDrawsState)
+def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
+    for item in shown:
+        if item >= 0:
+            state.pulls[item] += pulls
+            state.clicks[item] += clicks
+    state.counters[DRAWS_CHOSEN_AT] = -1  # the bar has to be chosen anew

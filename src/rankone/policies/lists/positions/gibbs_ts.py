@@ -19,7 +19,7 @@ import numpy as np
 
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.tiers import tiered
-from rankone.kernels.policy import Belief, believe, decide, learn
+from rankone.kernels.policy import Belief, believe, decide, learn, relearn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.product_posterior import draw_factor, draw_factors, make_hull
 from rankone.numerics.states import start_state
@@ -118,3 +118,15 @@ def _believe(state: GibbsTSState, rng: Any) -> Belief:
     tiered(_sweep, __name__)(state, rng)
     blocks, exams = np.zeros(len(state.attraction), np.int64), state.examination.copy()
     return Belief(blocks, state.item_clicks.copy(), state.misses.copy(), exams, state.positions.copy())
+
+
+@relearn.register(GibbsTSState)
+def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
+    for position in range(len(shown)):
+        item = shown[position]
+        if item >= 0:
+            state.item_clicks[item] += clicks
+            state.position_clicks[position] += clicks
+            state.misses[item, position] += pulls - clicks
+            state.misses_by_position[position, item] += pulls - clicks
+            state.stale[item] = 1

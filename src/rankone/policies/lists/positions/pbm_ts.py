@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from rankone.kernels.policy import Belief, believe, decide, learn
+from rankone.kernels.policy import Belief, believe, decide, learn, relearn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.product_posterior import draw_factors
 from rankone.numerics.states import start_state
@@ -71,3 +71,12 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
 def _believe(state: PBMTSState, rng: Any) -> Belief:
     blocks = np.zeros(len(state.clicks), np.int64)
     return Belief(blocks, state.clicks.copy(), state.misses.copy(), state.examination.copy(), state.positions.copy())
+
+
+@relearn.register(PBMTSState)
+def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
+    for position in range(len(shown)):
+        if shown[position] >= 0:
+            state.clicks[shown[position]] += clicks
+            state.misses[shown[position], position] += pulls - clicks
+            state.stale[shown[position]] = 1

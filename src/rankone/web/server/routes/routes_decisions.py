@@ -1,5 +1,7 @@
 """Asking and telling: the operations that a site calls all day."""
 
+from typing import Any
+
 from starlette.responses import Response
 
 from rankone.live import Ask, Outcome, Tell, Void
@@ -22,7 +24,9 @@ async def ask(call: Call) -> Response:
     """
     served = await call.service.experiment(call.name)
     body = call.body
-    wanted = Ask(body.count, call.key, body.source, call.token, body.context, body.visitor, undeclared=REFUSE)
+    said: Any = {"context": body.context, "visitor": body.visitor, "undeclared": REFUSE}
+    limits: Any = {"candidates": body.candidates, "pinned": body.pinned, "exclude": body.exclude}
+    wanted = Ask(body.count, call.key, body.source, call.token, **said, **limits)
     return answer({"decisions": [decision.to_dict() for decision in await served.one(wanted)]})
 
 
@@ -39,7 +43,7 @@ async def void(call: Call) -> Response:
 
 
 def _tell(id: str, body: OutcomeBody | Told, source: str | None, token: str | None) -> Tell:
-    return Tell(id, body.clicked, source, token, body.goal, body.value, body.key)
+    return Tell(id, body.clicked, source, token, body.goal, body.value, body.key, body.seen)
 
 
 async def answer_tell(call: Call, request: Tell | Track | Void) -> Response:

@@ -170,7 +170,7 @@ async def _check_room(
 ) -> None:
     """Refuse a level more, or a factor with these levels, if memory would be short."""
     sizes = await served.call(
-        served.experiment.look, lambda fold: dict(zip(fold.factors, fold.pulls.shape, strict=True))
+        served.experiment.look, lambda fold: dict(zip(fold.factors, fold.factors.sizes, strict=True))
     )
     sizes[factor] = sizes.get(factor, 0) + 1 if levels is None else len(levels)
     call.service.check_room(list(sizes.values()))

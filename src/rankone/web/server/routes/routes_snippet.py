@@ -48,8 +48,13 @@ async def visit(call: Call) -> Response:
 
 @operation("POST", f"{ONE}/beacon", "tell", body=BeaconBody, answers=OUTCOME, problems=(409,), simple=True)
 async def beacon(call: Call) -> Response:
-    """Tell that a decision was clicked, or that it was never shown (`"void": true`), from a page that is being left."""
-    request = Void(call.body.id, call.token) if call.body.void else Tell(call.body.id, True, token=call.token)
+    """Tell that a decision was clicked, or that it was never shown (`"void": true`), from a page that is being left.
+
+    Of a list: which positions were `clicked`, and how many were `seen`.
+    """
+    body, clicked = call.body, True if call.body.clicked is None and call.body.seen is None else call.body.clicked
+    told = Tell(body.id, clicked, token=call.token, seen=body.seen)
+    request = Void(body.id, call.token) if body.void else told
     return await answer_tell(call, request)
 
 

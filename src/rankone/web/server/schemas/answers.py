@@ -40,7 +40,11 @@ _MORE: dict[type, dict[str, Any]] = {
 }
 _SECRET: dict[type, tuple[str, ...]] = {Token: ("digest",)}
 # Fields that are left out where there is nothing to say.
-_IF_ANY = {Outcome: ("note", "goal", "value"), Report: ("segments", "goals", "edge")}
+_IF_ANY = {
+    Decision: ("items", "chances"),
+    Outcome: ("note", "goal", "value", "positions", "seen"),
+    Report: ("segments", "goals", "edge", "ranking"),
+}
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from rankone.errors import InputError
 from rankone.live.goals import MAX_CAP, MAX_GOALS, checked_goals
+from rankone.live.lists import MAX_LISTED, MAX_POSITIONS, checked_pins
 from rankone.live.messages import MAX_BATCH
 from rankone.live.names import MAX_FACTORS, MAX_LEVELS, MAX_NAME, checked_name
 from rankone.live.setting_kinds import SECONDS, Kind
@@ -63,7 +64,18 @@ Declared = Annotated[
     ),
     _refused_by(checked_declaration),
 ]
-ByFactor = Annotated[dict[Text, Text], Field(min_length=1, max_length=MAX_FACTORS)]
+ByFactor = Annotated[dict[Text, Text], Field(min_length=1, max_length=max(MAX_FACTORS, MAX_POSITIONS))]
+Items = Annotated[list[Text], Field(max_length=MAX_LISTED)]
+Position = Annotated[int, Field(ge=1, le=MAX_POSITIONS)]
+Clicked = Annotated[
+    bool | Annotated[list[Position | Text], Field(max_length=MAX_POSITIONS)],
+    Field(description="of a list, the positions clicked, from 1, or names of items"),
+]
+Seen = Annotated[int, Field(ge=0, le=MAX_POSITIONS, description="of a list: positions seen, from the top")]
+_VISITOR = (
+    "who it is for: the same one gets the same decision, without a key; where the policy chooses for each visitor, "
+    "such as mixture-ts, it is needed, and each ask gets a new choice"
+)
 
 
 class Body(BaseModel):
@@ -92,7 +104,8 @@ def _type_of(kind: Kind) -> Any:
         "choice": Literal[kind.choices],
         "flag": bool,
         "policy": Text,
-        "combination": Annotated[list[Text], Field(min_length=1, max_length=MAX_FACTORS)] | ByFactor,
+        "combination": Annotated[list[Text], Field(min_length=1, max_length=max(MAX_FACTORS, MAX_POSITIONS))]
+        | ByFactor,
         "attributes": Declared,
         "goals": Goals,
     }[kind.word]
@@ -122,6 +135,7 @@ class _NewExperiment(Body):
     factors: Annotated[dict[Text, LevelsOrCount], Field(min_length=1, max_length=MAX_FACTORS)] | None = Field(
         None, description="the levels of each factor by its name, in order, where they are not rows and columns"
     )
+    items: LevelsOrCount | None = Field(None, description="of a ranking, with positions: what its lists may show")
 
 
 NewExperiment = with_settings("NewExperiment", _NewExperiment, Body)
@@ -133,7 +147,12 @@ class AskBody(Body):
     count: Count = 1
     source: Text | None = Field(None, description="who asks; kept with the decision")
     context: Context | None = None
-    visitor: Text | None = Field(None, description="who it is for: the same one gets the same decision; without a key")
+    visitor: Text | None = Field(None, description=_VISITOR)
+    candidates: Items | None = Field(None, description="of a ranking: only these items may be shown")
+    pinned: Annotated[dict[Text, Text], Field(max_length=MAX_POSITIONS), _refused_by(checked_pins)] | None = Field(
+        None, description="of a ranking: what stands at which position, from 1; it is not compared"
+    )
+    exclude: Items | None = Field(None, description="of a ranking: none of these items is shown")
 
     @property
     def weight(self) -> int:
@@ -144,7 +163,8 @@ class AskBody(Body):
 class OutcomeBody(Body):
     """Whether what a decision showed was clicked; or the value of a goal (left out: of the one that steers)."""
 
-    clicked: bool | None = None
+    clicked: Clicked | None = None
+    seen: Seen | None = None
     goal: Text | None = None
     value: Value | None = None
     key: Text | None = Field(None, description="an outcome of a goal counts once for its key")
@@ -155,7 +175,8 @@ class Told(Body):
     """One outcome of a batch."""
 
     id: Annotated[str, Field(max_length=MAX_NAME)]
-    clicked: bool | None = None
+    clicked: Clicked | None = None
+    seen: Seen | None = None
     goal: Text | None = None
     value: Value | None = None
     key: Text | None = None
@@ -215,7 +236,7 @@ class IngestBody(Body):
 class StopBody(Body):
     """Which combination to play from now on (of factors left out, the leading level), and why."""
 
-    levels: ByFactor | None = Field(None, description="by factor")
+    levels: ByFactor | None = Field(None, description="by factor; of a ranking, the item at each position")
     why: Text = "by hand"
 
 
@@ -372,3 +393,7 @@ class BeaconBody(_FromAPage):
 
     id: Annotated[str, Field(max_length=MAX_NAME)]
     void: bool = False
+    clicked: Annotated[list[Position], Field(max_length=MAX_POSITIONS)] | None = Field(
+        None, description="of a list: positions clicked"
+    )
+    seen: Seen | None = None

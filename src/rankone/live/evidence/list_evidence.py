@@ -1,0 +1,143 @@
+"""The evidence of a ranking: what clicks on lists say about its items, and whether that is proven.
+
+Each click is weighed with the probabilities that the lottery of its list gave to every item at that position, worked
+out when the click comes. An era begins it anew. Only a STEER event says that a verdict is there and exploration ends:
+what was decided is never worked out again from evidence.
+
+A fault here does not stop lists: evidence is dropped, and nothing is stated.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankone.compiling.tiers import tiered
+from rankone.errors import InputError
+from rankone.evidence.levels import Evidence
+from rankone.evidence.list_lottery import ListLottery
+from rankone.evidence.list_shares import list_shares
+from rankone.evidence.lists import MOST_ITEMS, compare_lists, start_comparison, start_list_evidence, weigh_list
+from rankone.live.evidence.weighed_outcomes import fault_text
+from rankone.live.settings import Settings
+from rankone.numerics.arrays import Floats, Ints, Mask
+
+
+class WeighedList(NamedTuple):
+    """A list with clicks, to be weighed; items as the policy counts them."""
+
+    lottery: ListLottery
+    allowed: Mask
+    pinned: Ints
+    shown: Ints
+    branch: int
+    clicked: Sequence[int]
+
+
+class ListEvidence:
+    """What clicks have shown in this era, and how lists explore from here on."""
+
+    parts = ("in_time", "versus")  # what a snapshot keeps
+    steering = None  # lists are drawn from lotteries
+
+    def __init__(self, settings: Settings, n_items: int) -> None:
+        self._settings = settings
+        self.broken: str | None = None  # why clicks cannot be weighed, until all begins anew
+        self.noted: str | None = None  # why the last look at evidence failed
+        self._begin(n_items)
+
+    def _begin(self, n_items: int) -> None:
+        self.n_items = n_items
+        self.fits = n_items <= MOST_ITEMS
+        positions, margin = self._settings.positions or 1, self._settings.stopping.margin
+        self.in_time: Evidence = start_list_evidence(
+            n_items if self.fits else 0, positions, margin
+        )  # of each two items
+        self.versus: Evidence = start_comparison()  # of the policy's own lists with the control
+        self.weighed = 0  # lists of this era
+        self.proven = self.renews = False  # a verdict was noted; the lottery does not know it yet
+
+    def begin_era(self, factors: Sequence[Any], *_: Any) -> None:
+        """Begin anew with these items."""
+        self._begin(len(factors[0].numbers()))
+
+    def shares(self, control: float, lists: int) -> Floats:
+        """Return the shares of the branches of a new lottery."""
+        self.renews = False
+        aim, explore, gentle = self._settings.aim, self._settings.explore, self._settings.gentle
+        return list_shares(aim, explore, control, self.proven, lists, self.n_items, gentle)
+
+    def weigh(self, told: WeighedList) -> None:
+        """Learn from a list with clicks."""
+        self.weighed += 1
+        if self.broken or not self.fits:
+            return
+        try:
+            lottery, allowed, pinned, shown, branch, clicked = told
+            cross = np.empty(self.n_items)
+            weigh_all = tiered(weigh_list, weigh_list.__module__)
+            weigh_all(self.in_time, lottery, allowed, pinned, shown, branch, np.array(clicked), cross)
+            if self._settings.control is not None:
+                compare_lists(self.versus, lottery.shares, branch, any(clicked))
+            if not math.isfinite(self.in_time.now.sum()):
+                raise FloatingPointError("evidence that is no number")
+        except Exception as error:
+            self.broken = fault_text(error)
+            self._begin(self.n_items)
+
+    @property
+    def error(self) -> float:
+        """The error rate of statements."""
+        return self._settings.stopping.error
+
+    @property
+    def exploring(self) -> float:
+        """The share of lists that explore now."""
+        return 0.0 if self.proven else self._settings.explore
+
+    @property
+    def fault(self) -> str | None:
+        """Why nothing can be stated; None: no fault is known."""
+        return self.broken or self.noted
+
+    @property
+    def sound(self) -> bool:
+        """Whether all clicks could be weighed; only then may a snapshot be kept."""
+        return self.broken is None
+
+    def check_sound(self) -> None:
+        """Refuse to keep for good what a program without the fault would weigh again."""
+        if not self.sound:
+            do = "nothing was changed: update rankone, then try again"
+            raise InputError("evidence that can be weighed", f"a fault in the program ({self.broken})", do)
+
+    def follow(self, details: dict[str, Any]) -> None:
+        """Note what a STEER says: that there is a verdict, or a fault, or its end."""
+        self.noted = details.get("fault")
+        if "proven" in details:
+            self.proven, self.renews = details["proven"], True
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """All that is known, to see how large it is."""
+        return (*self.in_time, *self.versus)
+
+    @property
+    def facts(self) -> list[int]:
+        """What a snapshot keeps besides arrays."""
+        return [self.weighed, int(self.proven), int(self.renews)]
+
+    def restore(self, known: Sequence[Any], facts: list[int]) -> None:
+        """Go on from what a snapshot holds."""
+        self.in_time, self.versus = known
+        self.weighed, self.proven, self.renews = facts[0], bool(facts[1]), bool(facts[2])
+
+    def frozen_copy(self) -> ListEvidence:
+        """Return a copy of what a report needs, which stays unchanged while the ranking goes on."""
+        frozen = copy.copy(self)
+        frozen.in_time, frozen.versus = copy.deepcopy((self.in_time, self.versus))
+        return frozen

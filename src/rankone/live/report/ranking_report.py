@@ -1,0 +1,133 @@
+"""What a report says of a ranking: the present list, where each item stands, how far the verdict is. Plain Python."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rankone.live.lists import IN, OPEN, OUT
+from rankone.specs import amount
+from rankone.wording.lists import cut_text, listed, quoted
+from rankone.wording.numbers import percent
+
+if TYPE_CHECKING:
+    from rankone.live.report.report import Report
+
+STANDING = {IN: "surely in", OUT: "surely out", OPEN: "open"}
+_NAMED = 9  # words that a headline has for a list
+
+
+@dataclasses.dataclass(frozen=True)
+class RankingReport:
+    """Where a ranking stands."""
+
+    positions: int  # how long a list is, at most
+    present: tuple[str, ...]  # the present list, from the top
+    standing: dict[str, str]  # of each living item: in (it surely belongs to the best), out (it surely does not), open
+    progress: float  # part of the comparisons that the verdict needs that are proven
+    decide: str  # what a verdict is about: "set", which items belong into the list, or "order", their order, too
+    set_proven: bool  # the present list holds the best items
+    order_proven: bool  # and in this order
+    lists: int  # lists that the comparisons rest on
+    since: str | None  # why they began again; None: they are of all lists
+    pinned: int  # items shown at positions that were pinned: they are not compared
+    late: int  # clicks that came too late to count
+
+    @classmethod
+    def of_dict(cls, values: Mapping[str, Any]) -> RankingReport:
+        """Return what `dataclasses.asdict` made."""
+        return cls(**{**values, "present": tuple(values["present"])})
+
+    def count(self, standing: str) -> int:
+        """Return how many items stand so."""
+        return list(self.standing.values()).count(standing)
+
+
+def list_headline(report: Report, ranking: RankingReport) -> str:
+    """Say in at most 25 words what is proven of a list."""
+    items, size = len(ranking.standing), len(ranking.present)
+    sure = f"{percent(1.0 - report.error_rate)} sure"
+    if report.stopped:
+        seen = _named(tuple((report.shown or {}).values()))
+        return f"Stopped: everyone sees {seen}{', proven best' if _shows_best(report, ranking) else ''}."
+    if items == size:
+        return f"All {items} items fit into the list; their order is not compared."
+    best = _named(ranking.present)
+    if report.good_enough:
+        margin = percent(report.margin, 2)
+        return f"{best}: good enough. No other item beats one of them by more than {margin}. {sure}."
+    if ranking.order_proven:
+        return f"{best} are the best {size} of {items} items, in this order. {sure}."
+    if ranking.set_proven:
+        return f"{best} {'are' if size > 1 else 'is'} the best {size} of {items} items. {sure}."
+    out = f"{ranking.count(OUT)} of {items} items are surely out, {ranking.count(IN)} surely in"
+    return f"{best} lead, not proven yet: {out}." if size > 1 else f"{best} leads, not proven yet: {out}."
+
+
+def _named(items: tuple[str, ...]) -> str:
+    """Name a list in few words."""
+    shown = items if len(items) <= 4 else items[:3]
+    names = quoted([cut_text(name, max(1, _NAMED // len(shown)), 30) for name in shown]) if shown else ["nothing"]
+    return listed(names) if len(items) <= 4 else f"{', '.join(names)} and {len(items) - 3} more"
+
+
+def _shows_best(report: Report, ranking: RankingReport) -> bool:
+    return ranking.set_proven and set((report.shown or {}).values()) == set(ranking.present)
+
+
+def list_assumes(report: Report) -> str:
+    """Say in a line what statements about a list rest on."""
+    promptly = "" if report.window else " and promptly"
+    return (
+        "Assumes: how much an item attracts does not depend on the items above it; clicks are reported equally "
+        f"completely{promptly} for every item."
+    )
+
+
+def list_notes(ranking: RankingReport) -> list[str]:
+    """Say how far the verdict is."""
+    if not ranking.lists or len(ranking.standing) == len(ranking.present):
+        return []
+    about = "which items belong into the list" if ranking.decide == "set" else "which items belong, and in which order"
+    return [f"Verdict on {about}: {percent(ranking.progress)} of its comparisons are proven."]
+
+
+def list_warnings(report: Report, ranking: RankingReport) -> list[str]:
+    """Say what a person must see of a ranking."""
+    said = []
+    if ranking.late:
+        when = "after their windows" if report.window else "after their lists were closed"
+        said.append(f"{amount(ranking.late, 'click')} came {when} and did not count: report sooner, or wait longer.")
+    return said
+
+
+def list_details(report: Report, ranking: RankingReport) -> list[str]:
+    """Say what statements about a list rest on, and how they are made."""
+    sure = percent(1.0 - report.error_rate)
+    said = [
+        f"The verdict, and separately all statements that an item is surely in or out, are {sure} sure, however often "
+        "you look, however far visitors read, and however the site's click rate changes.",
+        "Each click is compared with what else might have stood there, with the probabilities with which the list was "
+        "drawn. Click rates of items are not compared: they depend on position and hour.",
+    ]
+    since = "" if ranking.since is None else f" since the comparisons began again ({ranking.since})"
+    said.append(f"They rest on {amount(ranking.lists, 'list')} with an outcome{since}.")
+    if ranking.pinned:
+        said.append(f"{amount(ranking.pinned, 'pinned position')} shown: they are not compared.")
+    if report.outcomes["open"] and not report.window:
+        said.append("Lists without a report are open: nothing is learned of them.")
+    return said
+
+
+def list_table(report: Report, ranking: RankingReport) -> list[str]:
+    """Return the items of a ranking as lines of text: the present list first, then the others by how often shown."""
+    items = {level.name: level for level in report.factors[0].levels}
+    others = sorted((name for name in items if name not in ranking.present), key=lambda name: -items[name].decisions)
+    width = max(len("item"), *map(len, items))
+    lines = [f"       {'item':<{width}}     shown    clicks  standing"]
+    for place, name in enumerate([*ranking.present, *others], start=1):
+        level, at = items[name], f"{place}." if place <= len(ranking.present) else ""
+        standing = STANDING[ranking.standing[name]] if name in ranking.standing else "retired"
+        lines.append(f"  {at:>3}  {name:<{width}} {level.decisions:>9,} {level.clicks:>9,}  {standing}")
+    return lines
