@@ -7,10 +7,11 @@ import pytest
 
 import rankone
 from rankone.errors import Contradiction, InputError, KeyReused
+from rankone.evidence.lists import MOST_ITEMS
 from rankone.live import Ask, Database, Ranking, Tell
 from rankone.live.fold import snapshot
 from rankone.live.fold.journal_reading import from_snapshot, replay
-from rankone.live.lists import CLICKED, Told, together, told_in
+from rankone.live.lists import CLICKED, MOST_COMPARED, Told, together, told_in
 from rankone.live.operate.doctor import examine
 from rankone.live.operate.export import decisions_table, write_decisions
 from rankone.numerics.seeds import generator
@@ -364,3 +365,13 @@ def test_a_database_has_rankings_beside_experiments(sqlite_db):
         rankone.Experiment("pair", ["A", "B"], ["x"], db=database)
         assert [each.best for each in rankone.winners(database).candidates] == []
         assert database.names() == ["home", "pair"]
+
+
+def test_of_very_many_items_lists_are_shown_and_nothing_is_stated(sqlite_db):
+    assert MOST_COMPARED == MOST_ITEMS
+    with start(sqlite_db, items=MOST_ITEMS + 1) as ranking:
+        visit(ranking, 12)
+        report = ranking.report()
+        assert not report.decided
+        assert f"more than {MOST_ITEMS} items" in "\n".join(report.warnings)
+        assert replayed(ranking) == bits(ranking)

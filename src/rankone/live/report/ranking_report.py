@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rankone.live.lists import IN, OPEN, OUT
+from rankone.live.lists import IN, MOST_COMPARED, OPEN, OUT
 from rankone.specs import amount
 from rankone.wording.lists import cut_text, listed, quoted
 from rankone.wording.numbers import percent
@@ -103,6 +103,8 @@ def list_notes(ranking: RankingReport) -> list[str]:
 def list_warnings(report: Report, ranking: RankingReport) -> list[str]:
     """Say what a person must see of a ranking."""
     said = []
+    if len(ranking.standing) > MOST_COMPARED:
+        said.append(f"Nothing is stated of more than {MOST_COMPARED} items: retire some to compare the others.")
     if ranking.late:
         when = "after their windows" if report.window else "after their lists were closed"
         said.append(f"{amount(ranking.late, 'click')} came {when} and did not count: report sooner, or wait longer.")
