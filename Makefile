@@ -67,6 +67,18 @@ javascript:  ## build the package for npm: dist/rankone-VERSION.tgz
 	mkdir -p dist
 	npm pack --silent --pack-destination dist ./build/js
 
+client: .venv/.dev  ## build rankone-client, the client alone without dependencies: dist/rankone_client-VERSION.whl
+	$(BIN)/python deploy/client.py dist
+
+sbom: .venv/.ready  ## write the bill of materials of the environment: dist/sbom.json (CycloneDX)
+	mkdir -p dist
+	$(BIN)/python deploy/bill.py sbom > dist/sbom.json
+
+lock: .venv/.dev  ## write the versions and hashes that the image installs: deploy/image.lock
+	mkdir -p build
+	$(BIN)/python deploy/bill.py lock serve > build/image.lock
+	mv build/image.lock deploy/image.lock
+
 .venv/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
@@ -81,4 +93,4 @@ javascript:  ## build the package for npm: dist/rankone-VERSION.tgz
 	$(BIN)/python -m pip install --quiet $(PINNED) --editable '.[serve]' --group docs
 	touch $@
 
-.PHONY: help demo test latest constraints check kills bench package javascript fuzz docs
+.PHONY: help demo test latest constraints check kills bench package javascript client sbom lock fuzz docs

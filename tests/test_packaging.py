@@ -1,6 +1,8 @@
 """The package as others get it: a wheel and an sdist that hold everything, missing extras that say what to install."""
 
+import importlib.metadata
 import itertools
+import json
 import os
 import re
 import shutil
@@ -237,3 +239,63 @@ def test_tests_and_demo_install_tested_versions_and_only_latest_and_package_do_n
     free = {target for target, line in installs if not re.search(r"\$\(PINNED\)|--constraint constraints.txt", line)}
     assert free == {"latest", "package"}
     assert {target for target, _ in installs} - free == {".venv/.ready", ".venv/.dev", ".venv/.docs"}
+
+
+def test_the_client_alone_is_built_installed_and_used_without_anything_else(tmp_path):
+    """Against a service; a report and its sentences come with it, and no module of any other package."""
+    from tests.web.helpers import running
+
+    subprocess.run([sys.executable, ROOT / "deploy" / "client.py", tmp_path], check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("rankone_client-*.whl")
+    assert wheel.stat().st_size < 200_000
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    (target,) = (tmp_path / "venv").glob("lib/python*/site-packages")
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(target)]
+    subprocess.run([*install, wheel], check=True)
+    code = """
+import asyncio, sys
+import rankone_client
+with rankone_client.Client(sys.argv[1]) as client:
+    page = client.create("page", factors={"headline": ["A", "B"]}, seed=1)
+    page.tell(page.ask(), True)
+    print(page.report().headline)
+    try:
+        page.tell("0-00", True)
+    except rankone_client.errors.UnknownDecision:
+        print("unknown")
+async def ask():
+    async with rankone_client.AsyncClient(sys.argv[1]) as client:
+        return await client.experiment("page").ask(visitor="ann")
+print(asyncio.run(ask())["headline"] in "AB")
+assert not [name for name in sys.modules if name.partition(".")[0] == "rankone"]
+"""
+    with running(tmp_path / "rankone.db") as url:
+        command = [tmp_path / "venv" / "bin" / "python", "-I", "-c", code, url]
+        done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["Not enough data yet: 1 of 1 visitor clicked.", "unknown", "True"]
+
+
+def test_the_images_lock_has_the_tested_versions_with_hashes_and_no_address():
+    lines = (ROOT / "deploy" / "image.lock").read_text().splitlines()[1:]
+    locked = {}
+    for line in lines:
+        found = re.fullmatch(r"([\w.-]+)==([\w.]+)((?: --hash=sha256:[0-9a-f]{64})+)", line)
+        assert found, line
+        locked[plain(found[1])] = found[2]
+    fixed = dict(line.split("==") for line in CONSTRAINTS)
+    assert {name: version for name, version in fixed.items() if plain(name) in locked} != {}
+    assert all(locked.get(plain(name), version) == version for name, version in fixed.items())
+    needed = itertools.chain(PROJECT["dependencies"], PROJECT["optional-dependencies"]["serve"], ["pip", "hatchling"])
+    assert {plain(re.match("[A-Za-z0-9_.-]+", each)[0]) for each in needed} <= set(locked)
+
+
+def test_the_bill_of_materials_names_what_is_installed():
+    done = subprocess.run(
+        [sys.executable, ROOT / "deploy" / "bill.py", "sbom"], check=True, capture_output=True, text=True
+    )
+    bill = json.loads(done.stdout)
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    found = {plain(each["name"]): each["version"] for each in bill["components"]}
+    assert found["rankone"] == rankone.__version__
+    assert found["numpy"] == importlib.metadata.version("numpy")

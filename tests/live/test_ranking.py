@@ -7,10 +7,11 @@ import pytest
 
 import rankone
 from rankone.errors import Contradiction, InputError, KeyReused
+from rankone.evidence.lists import MOST_ITEMS
 from rankone.live import Ask, Database, Ranking, Tell
 from rankone.live.fold import snapshot
 from rankone.live.fold.journal_reading import from_snapshot, replay
-from rankone.live.lists import CLICKED, Told, together, told_in
+from rankone.live.lists import CLICKED, MOST_COMPARED, Told, together, told_in
 from rankone.live.operate.doctor import examine
 from rankone.live.operate.export import decisions_table, write_decisions
 from rankone.numerics.seeds import generator
@@ -256,6 +257,14 @@ def test_a_stopped_ranking_shows_its_list_as_far_as_requests_allow():
         assert len(ranking.stop()) == 3
 
 
+def test_the_policys_lists_are_compared_with_the_control():
+    with start(None, control={"levels": ["f", "g", "h"], "share": 0.4}, explore=0.1) as ranking:
+        visit(ranking, 600)
+        assert ranking.report().ranking.over_control == "more"
+        assert "own lists get more clicks than the control list" in "\n".join(ranking.report().notes)
+        assert rankone.winners(ranking.database).candidates == ()
+
+
 def test_the_best_items_are_proven_and_it_stops_by_itself(sqlite_db):
     stopping = {"auto": True}
     with start(sqlite_db, stopping=stopping, aim="decide", control={"levels": ["f", "g", "h"]}) as ranking:
@@ -356,3 +365,13 @@ def test_a_database_has_rankings_beside_experiments(sqlite_db):
         rankone.Experiment("pair", ["A", "B"], ["x"], db=database)
         assert [each.best for each in rankone.winners(database).candidates] == []
         assert database.names() == ["home", "pair"]
+
+
+def test_of_very_many_items_lists_are_shown_and_nothing_is_stated(sqlite_db):
+    assert MOST_COMPARED == MOST_ITEMS
+    with start(sqlite_db, items=MOST_ITEMS + 1) as ranking:
+        visit(ranking, 12)
+        report = ranking.report()
+        assert not report.decided
+        assert f"more than {MOST_ITEMS} items" in "\n".join(report.warnings)
+        assert replayed(ranking) == bits(ranking)

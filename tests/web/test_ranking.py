@@ -49,6 +49,9 @@ def test_a_ranking_by_http(api, url):
     assert api.on("home", "GET", "/view").json()["heat"]["levels"][1] == ["1", "2", "3"]
     lines = api.on("home", "GET", "/export").body.decode().splitlines()
     assert json.loads(lines[1])["item"] == "ad"
+    metrics = api("GET", "/metrics").body.decode()
+    assert 'rankone_decisions_total{experiment="home"} 2.0' in metrics
+    assert api("GET", "/v1/winners").status == 200
     schema = api("GET", "/openapi.json").json()["components"]["schemas"]
     assert "RankingReport" in schema
 

@@ -205,19 +205,18 @@ class RemoteExperiment(ExperimentMethods):
         found = self._transport.send("GET", f"{self._path}/changes")
         return [Change(**each) for each in found["changes"]]
 
-    def weights(self, version: int | None = None) -> dict[str, Any]:
-        """Return the weights by which others decide (policy `edge`), the newest unless a version is named."""
+    def _weights(self, version: int | None) -> dict[str, Any]:
         which = "" if version is None else f"?version={version}"
         return self._transport.send("GET", f"{self._path}/weights{which}")
 
-    def ingest(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Take in what was shown and clicked elsewhere, some thousands of rows at a time; return what became of each.
-
-        A row with a `version` is an exposure, as `rankone.edge.decide` returned it; another is an outcome.
-        """
+    def _ingest(self, source: Any, query: str | None, since: float | None) -> list[dict[str, Any]]:
+        """Take rows in some thousands at a time; return what became of each portion."""
+        if not isinstance(source, list | tuple) or query is not None or since is not None:
+            do = "use `rankone ingest` where the database is, or send a list of dictionaries"
+            raise InputError("rows for an experiment at a service", "a file, a frame or a query", do)
         results = []
-        for first in range(0, len(rows), _ROWS):
-            some = [dict(row) for row in rows[first : first + _ROWS]]
+        for first in range(0, len(source), _ROWS):
+            some = [dict(row) for row in source[first : first + _ROWS]]
             body = {"exposures": [row for row in some if "version" in row]}
             body["outcomes"] = [row for row in some if "version" not in row]
             results.append(self._post("ingest", body))

@@ -156,23 +156,13 @@ class Experiment(ExperimentMethods):
         result._by, result._owns_database = token, False
         return result
 
-    def weights(self, version: int | None = None) -> dict[str, Any]:
-        """Return the weights by which others decide (policy `edge`), the newest unless a version is named.
-
-        They are renewed when enough was told since, and when levels were added, retired or forbidden, or it stopped.
-        """
+    def _weights(self, version: int | None) -> dict[str, Any]:
         now = self._cached.time.now
         if version is None and not self.database.read_only and self.look(lambda fold: publishing.is_due(fold, now())):
             self._transactions.change(self._cached, publishing.draft_version)
         return self.look(lambda fold: publishing.weights_document(fold, version, now()))
 
-    def ingest(self, source: Any, *, query: str | None = None, since: float | None = None) -> Any:
-        """Take in what was shown and clicked elsewhere: exposures (with a column `version`) or outcomes.
-
-        Each visitor counts once a version, and clicks once in it, however often, late and in whatever order they are
-        told. `source` is a Parquet, CSV or JSON lines file, a frame, or a list of dictionaries; with `query`, a
-        database (a SQLite file or a ``postgresql://`` address) and `query` the SQL. `since` leaves out earlier rows.
-        """
+    def _ingest(self, source: Any, query: str | None, since: float | None) -> Any:
         from rankone.live.operate.taking_in import Intake, portions
 
         intake = Intake(self._transactions, self._cached, self._by)

@@ -47,6 +47,31 @@ class ExperimentMethods(abc.ABC):
     def close(self) -> None:
         """Close what the experiment has opened; what was answered is stored already."""
 
+    @abc.abstractmethod
+    def _weights(self, version: int | None) -> dict[str, Any]:
+        """Return the weights of a version."""
+
+    @abc.abstractmethod
+    def _ingest(self, source: Any, query: str | None, since: float | None) -> Any:
+        """Take in what was shown and clicked elsewhere."""
+
+    def weights(self, version: int | None = None) -> dict[str, Any]:
+        """Return the weights by which others decide (policy `edge`), the newest unless a version is named.
+
+        They are renewed when enough was told since, and when levels were added, retired or forbidden, or it stopped.
+        """
+        return self._weights(version)
+
+    def ingest(self, source: Any, *, query: str | None = None, since: float | None = None) -> Any:
+        """Take in what was shown and clicked elsewhere: exposures (with a `version`) and outcomes; say what came of it.
+
+        Each visitor counts once a version, and clicks once in it, however often, late and in whatever order they are
+        told. `source` is a list of dictionaries or, of an experiment that is not at a service, a frame, a Parquet, CSV
+        or JSON lines file; with `query`, a database (a SQLite file or a ``postgresql://`` address) and `query` the SQL.
+        `since` leaves out earlier rows.
+        """
+        return self._ingest(source, query, since)
+
     def __enter__(self) -> Self:
         return self
 

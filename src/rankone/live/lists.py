@@ -14,6 +14,7 @@ from rankone.specs import did_you_mean, whole_number
 
 MAX_POSITIONS = 40
 MAX_LISTED = 1_000  # items of a ranking, or named by a request
+MOST_COMPARED = 200  # items of a ranking of which something is stated
 ITEM = "item"  # the one factor of a ranking
 CLICKED = (1 << MAX_POSITIONS) - 1  # the bits of clicks
 OTHER = 2**16 - 1  # stands for what was pinned and is no item

@@ -98,7 +98,7 @@ def _finite(value: float) -> float | None:
 def candidate(fold: Fold) -> Candidate | None:
     """Return what leads an experiment, with its e-value; None: nothing leads."""
     report = make_report(fold)
-    if not report.leads:
+    if not report.leads or report.ranking is not None:  # a ranking has no one winner
         return None
     held_back = any(goal.holds_back for goal in report.goals)
     doubtful = report.shortfalls or report.doubted or report.fault or held_back

@@ -49,13 +49,16 @@ def engine_counts(
     if columns.shown is not None or not (outcome.is_numeric() or outcome == pl.Boolean):
         return None
     told = nw.col(columns.clicked)
-    clicks, no_clicks = (told, ~told) if outcome == pl.Boolean else (told == 1, told == 0)
-    counts = {CLICKED: clicks, _GOOD: (clicks | no_clicks).fill_null(False)}
-    added = table.with_columns(**{name: as_number(true) for name, true in counts.items()})
+    clicks, no_clicks = (told if outcome == pl.Boolean else told == 1), told == 0
+    added = table.with_columns(as_number(clicks).alias(CLICKED))
+    good = nw.col(columns.clicked).count()
+    if outcome != pl.Boolean:
+        added = added.with_columns(as_number((clicks | no_clicks).fill_null(False)).alias(_GOOD))
+        good = nw.col(_GOOD).sum()
     keys = [*columns.factors, *([] if when is None else [when])]
     if when is not None:
         added = added.with_columns(_sliced(first, when).alias(when))
-    sums = [nw.len().alias(SHOWN), nw.col(CLICKED, _GOOD).sum()]
+    sums = [nw.len().alias(SHOWN), nw.col(CLICKED).sum(), good.alias(_GOOD)]
     counted = to_polars(added.group_by(keys).agg(*sums)).cast(dict.fromkeys((SHOWN, CLICKED, _GOOD), pl.Int64))
     bad = counted.select(pl.col(SHOWN).sum() - pl.col(_GOOD).sum()).item()
     if bad:

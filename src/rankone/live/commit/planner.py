@@ -320,7 +320,7 @@ class Planner:
                     texts = texts._replace(cross_chances=decision.cross)
             elif self._fold.settings.outcomes.window:
                 kind = Kind.HOLD
-        self._add(kind, decision.number, decision.tag, value or 0, texts)
+        self._add(kind, decision.number, decision.tag, int(value or 0), texts)
         note = retired_note(self._fold, decision) if kind in (Kind.TELL, Kind.HOLD) else None
         return self._answer(request, value, kind, note=note)
 

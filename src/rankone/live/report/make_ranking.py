@@ -37,6 +37,7 @@ def ranking_facts(fold: ListFold) -> dict[str, Any]:
         since=fold.eras[-1] if len(fold.eras) > 1 else None,
         pinned=fold.n_pinned,
         late=int(fold.late.sum()),
+        over_control=verdict.over_control,
     )
     return {
         "factors": (FactorReport(next(iter(fold.factors)), present[0], tuple(levels)),),

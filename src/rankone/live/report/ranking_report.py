@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rankone.live.lists import IN, OPEN, OUT
+from rankone.live.lists import IN, MOST_COMPARED, OPEN, OUT
 from rankone.specs import amount
 from rankone.wording.lists import cut_text, listed, quoted
 from rankone.wording.numbers import percent
@@ -33,6 +33,8 @@ class RankingReport:
     since: str | None  # why they began again; None: they are of all lists
     pinned: int  # items shown at positions that were pinned: they are not compared
     late: int  # clicks that came too late to count
+    over_control: str | None = None  # the policy's own lists get "more" or "fewer" clicks than the control's, proven;
+    # None: neither is
 
     @classmethod
     def of_dict(cls, values: Mapping[str, Any]) -> RankingReport:
@@ -89,13 +91,20 @@ def list_notes(ranking: RankingReport) -> list[str]:
     """Say how far the verdict is."""
     if not ranking.lists or len(ranking.standing) == len(ranking.present):
         return []
+    control = (
+        []
+        if ranking.over_control is None
+        else [f"The policy's own lists get {ranking.over_control} clicks than the control list."]
+    )
     about = "which items belong into the list" if ranking.decide == "set" else "which items belong, and in which order"
-    return [f"Verdict on {about}: {percent(ranking.progress)} of its comparisons are proven."]
+    return [*control, f"Verdict on {about}: {percent(ranking.progress)} of its comparisons are proven."]
 
 
 def list_warnings(report: Report, ranking: RankingReport) -> list[str]:
     """Say what a person must see of a ranking."""
     said = []
+    if len(ranking.standing) > MOST_COMPARED:
+        said.append(f"Nothing is stated of more than {MOST_COMPARED} items: retire some to compare the others.")
     if ranking.late:
         when = "after their windows" if report.window else "after their lists were closed"
         said.append(f"{amount(ranking.late, 'click')} came {when} and did not count: report sooner, or wait longer.")

@@ -24,6 +24,7 @@ class ListVerdict(NamedTuple):
     order_proven: bool
     good_enough: bool
     decided: bool  # what the settings ask for is proven
+    over_control: str | None = None  # the policy's own lists get "more" or "fewer" clicks than the control's
 
 
 def present_list(fold: ListFold) -> list[int]:
@@ -52,6 +53,8 @@ def list_verdict(fold: ListFold) -> ListVerdict:
         standing = [IN if place in present else OUT for place in range(len(living))]
     decided = order_proven if fold.settings.stopping.decide == "order" else set_proven or enough
     progress = float(proven.mean()) if proven.size else 1.0
+    more, fewer = (evidence.versus.proof[0, 1] >= claims.of_lists, evidence.versus.proof[1, 0] >= claims.of_lists)
+    over = "more" if more else "fewer" if fewer else None
     return ListVerdict(
-        living[present].tolist(), standing, progress, found.doubt, set_proven, order_proven, enough, decided
+        living[present].tolist(), standing, progress, found.doubt, set_proven, order_proven, enough, decided, over
     )

@@ -48,9 +48,9 @@ class Edge(CombinationPolicy):
     use_when = "decisions away from the server, by published weights; click rates up to 20%"
     supports_forbidden = False
     decides_away: ClassVar[bool] = True
-    every: Annotated[int, "[1, inf)"] = 100
-    decide: Annotated[float, "[0, 1]"] = 0.0
-    seconds: Annotated[float, "[1, 86400]"] = 60.0
+    every: Annotated[int, "[1, inf)"] = 100  # decisions of a version, at least; live, visitors who were shown it
+    decide: Annotated[float, "[0, 1]"] = 0.0  # the part of decisions for a verdict; live, the aim says it
+    seconds: Annotated[float, "[1, 86400]"] = 60.0  # of a version, at least; live only
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> EdgeState:
         even = np.repeat(1.0 / sizes, sizes)

@@ -21,11 +21,13 @@ from rankone import __version__
 from rankone.errors import Contradiction, UnknownDecision
 from rankone.live.evidence.goal_outcomes import BROUGHT, LATE, TOTAL, UNMATCHED
 from rankone.live.fold.fold import Fold
+from rankone.live.fold.list_fold import ListFold
 from rankone.live.messages import Outcome
 from rankone.live.report.comparing import shortfalls
 from rankone.live.report.goal_report import VIOLATED
 from rankone.live.report.make_goals import guardrails, held_back
 from rankone.live.report.make_report import exploring, outcome_counts, survivors
+from rankone.live.verdict.list_verdict import list_verdict
 from rankone.live.verdict.verdict import verdict_of
 
 _PROCESS = ProcessCollector(registry=None)
@@ -147,29 +149,39 @@ _FIGURES: dict[str, tuple[type[CounterMetricFamily] | type[GaugeMetricFamily], s
 def figures(fold: Fold) -> dict[str, Any]:
     """Return the figures of an experiment: a number, or numbers by the value of their label."""
     left, stage = survivors(fold)
-    counts, state, short = outcome_counts(fold), verdict_of(fold), len(shortfalls(fold))
-    decided = not short and min(state.doubt, state.enough) <= fold.evidence.error and not held_back(fold, state)
+    counts = outcome_counts(fold)
     return {
         "decisions": fold.decisions,
         "fillers": fold.fillers,
         "journal_events": fold.seq,
-        "doubt": 1.0 if short else state.doubt,
-        "decided": int(decided),
         "exploring": exploring(fold),
-        "sample_ratio_mismatches": short,
         "open_decisions": counts.pop("open"),
         "held_decisions": counts.pop("held"),
         "outcomes": counts,
         "levels_left": {factor: len(names) for factor, names in (left or {}).items()},
-        "guardrail_violated": {name: int(status == VIOLATED) for name, status in guardrails(fold, state).items()},
         "guardrail_changes": {name: known["times"] for name, known in fold.guards.items()},
+        **_of_verdict(fold),
         **_of_goals(fold),
     } | ({} if stage is None else {"stage": stage})
 
 
+def _of_verdict(fold: Fold) -> dict[str, Any]:
+    """Return the figures of what is stated."""
+    if isinstance(fold, ListFold):
+        ranked = list_verdict(fold)
+        decided, doubt, short, violated = ranked.decided, ranked.doubt, 0, dict[str, int]()
+    else:
+        state, short = verdict_of(fold), len(shortfalls(fold))
+        decided = not short and min(state.doubt, state.enough) <= fold.evidence.error and not held_back(fold, state)
+        doubt = 1.0 if short else state.doubt
+        violated = {name: int(status == VIOLATED) for name, status in guardrails(fold, state).items()}
+    said = {"doubt": doubt, "decided": int(decided), "sample_ratio_mismatches": short}
+    return said | {"guardrail_violated": violated}
+
+
 def _of_goals(fold: Fold) -> dict[str, dict[str, float]]:
     """Return the figures of goals other than a click."""
-    known = fold.evidence.goals
+    known = fold.goals if isinstance(fold, ListFold) else fold.evidence.goals
     each = [] if known is None else [(at, goal) for at, goal in enumerate(known.goals) if at or goal.adds_up]
     result: dict[str, dict[str, float]] = {"goal_visitors": {}, "goal_total": {}, "goal_unmatched": {}, "goal_late": {}}
     for at, goal in each:

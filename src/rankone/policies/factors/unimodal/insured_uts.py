@@ -3,8 +3,8 @@ Thompson steps (`rankone.policies.factors.thompson`) on the same counts. Ours.
 
 The rule: at decision t, with probability ``min(1, share * sqrt(M / t))``, every combination draws from its posterior
 and the largest draw is chosen, unless its outcomes rule it out (`rankone.policies.engines.draw_chances`); otherwise a
-step of UTS follows. The leader is the best of *all* combinations, so a best one off the cross of every other good one, which
-UTS would never try, is tried until it leads. M: see `rankone.policies.engines.insurance`.
+step of UTS follows. The leader is the best of *all* combinations, so a best one off the cross of every other good one,
+which UTS would never try, is tried until it leads. M: see `rankone.policies.engines.insurance`.
 
 Both parts run on the exact engine, each with a crowd of its own.
 """
