@@ -24,7 +24,7 @@ FILE = re.compile(r"(?<![\w./-])(?:[a-z_][\w-]*/)+[a-z_][\w-]*\.(?:py|js|md|toml
 NOT_NAMES = {  # files and a host, and a slip that is tested
     *("rankone.db", "rankone.db.before", "rankone.backup", "rankone.toml", "rankone.service", "rankone.example"),
     "rankone.clicks.modle",
-    "rankone.track",  # JavaScript's
+    *("rankone.ask", "rankone.consent", "rankone.track"),  # JavaScript's
 }
 NOT_FILES = re.compile(r"out/|docs/_build/|(.*/)?my_\w+\.py$")  # what commands write, what a recipe tells to write
 

@@ -1,6 +1,7 @@
 """Types of the lazy names in __init__.py; a test keeps the two the same."""
 
 from rankone import clicks as clicks
+from rankone import edge as edge
 from rankone import errors as errors
 from rankone import lists as lists
 from rankone import policies as policies
@@ -18,6 +19,7 @@ from rankone.analysis.personal import personal as personal
 from rankone.analysis.revenue import RevenueAnalysis as RevenueAnalysis
 from rankone.analysis.revenue import analyse_revenue as analyse_revenue
 from rankone.clicks.rank1_test.check import check_rank1 as check_rank1
+from rankone.client.async_client import AsyncClient as AsyncClient
 from rankone.client.client import Client as Client
 from rankone.client.signing import sign_visitor as sign_visitor
 from rankone.live import Control as Control

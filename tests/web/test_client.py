@@ -129,7 +129,7 @@ def test_a_plan_of_a_goal_is_that_of_the_library(client):
         found = client.plan_goal(**wishes)
         assert found == json.loads(json.dumps(rankone.plan_goal(**wishes).to_dict()))
         assert found["median"] > 0
-    for wrong, said in (({"worse_by": 1.0}, "worse_by: "), ({}, "lift in [0.01, 1e+09]"), ({"goals": 99}, "goals: ")):
+    for wrong, said in (({"worse_by": 1.0}, "worse_by: "), ({}, "lift from 0.01 to 1e+09"), ({"goals": 99}, "goals: ")):
         with pytest.raises(InputError) as refused:
             client.plan_goal({"price": 2}, 0.2, **wrong)
         assert refused.value.expected.startswith(said)
