@@ -21,7 +21,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 BLOCK = re.compile(r"^```([^\s`]*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUN = {"csv", "python", "sh"}
 READ = {"json": json.loads, "toml": tomllib.loads}
-TRIED = {"console", "html", "js", "sql"}  # by tests/web/test_docs_site.py, tests/web/test_snippet.py, and below
+TRIED = {"console", "html", "js", "jsx", "sql"}  # by test_docs_site, test_snippet, test_javascript, and below
 SHOWN = {"caddyfile", "css", "dockerfile", "ini", "nginx", "text", "{eval-rst}", "{toctree}"}  # not ours to run
 
 

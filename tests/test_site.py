@@ -101,7 +101,8 @@ def environment_variables():
 
 
 def test_every_setting_of_an_experiment_is_explained():
-    explained = re.findall(r"^    (\w+): ", inspect.getdoc(rankone.Experiment), re.MULTILINE)
+    texts = (inspect.getdoc(kind) for kind in (rankone.Experiment, rankone.Ranking))
+    explained = [name for text in texts for name in re.findall(r"^    (\w+): ", text, re.MULTILINE)]
     given = {field.name for field in dataclasses.fields(Settings)} - {"past"}  # nobody gives that one
     assert given <= set(explained)
 

@@ -26,7 +26,7 @@ SETTINGS = {"factors": {"headline": ["A", "B"], "image": ["1", "2"]}, "outcomes"
 @pytest.fixture
 def homepage(tmp_path, monkeypatch):
     with running(tmp_path / "rankone.db") as url, Client(url) as client:
-        monkeypatch.setenv("RANKONE_URL", url)
+        monkeypatch.setenv("SERVICE_URL", url)
         yield client.create("homepage", **SETTINGS)
 
 

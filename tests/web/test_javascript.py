@@ -126,7 +126,7 @@ def test_types(service, packages):
 
 @pytest.mark.parametrize(("page", "count"), [("javascript", 5), ("edge", 1)])
 def test_what_the_documentation_shows_can_be_bundled(packages, page, count):
-    blocks = re.findall(r"^```js\n(.*?)^```", (ROOT / "docs" / f"{page}.md").read_text(), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```jsx?\n(.*?)^```", (ROOT / "docs" / f"{page}.md").read_text(), re.MULTILINE | re.DOTALL)
     for index, block in enumerate(blocks):
         name = packages / f"{page}{index}.jsx"
         name.write_text(block)

@@ -205,8 +205,8 @@ class Settings:
         kind.number(0, 1),
         "Exploring share",
         "Share of decisions that explore until there is a "
-        "verdict. Left out: 0.5 for both, 0.02 for earn (halved whenever decisions double, from 100 per level on), "
-        "1 for decide. 0: the policy alone, exactly as in studies.",
+        "verdict. Left out: 0.5 for both (of a ranking 0.3), 0.02 for earn (halved whenever decisions double, from 100 "
+        "per level on), 1 for decide. 0: the policy alone, exactly as in studies.",
         example=0.1,
     )
     seed: int = declare(

@@ -18,8 +18,8 @@ def takes_settings(wanted: type) -> Callable[[Thing], Thing]:
     for group, declared in GROUPS.items():
         parts = [f"{each.name}: {each.help}" for each in SETTINGS if each.group == group]
         texts[group] = " ".join([inspect.getdoc(declared) or "", *parts])
-    said = [f"{name}: {texts[name]}" for name in ("policy", *hints) if name in texts]
-    blocks = "\n".join(textwrap.fill(text, 108, subsequent_indent="    ") for text in said)
+    said = {name: f"{name}: {texts[name]}" for name in ("policy", *hints) if name in texts}
+    blocks = {name: textwrap.fill(text, 108, subsequent_indent="    ") for name, text in said.items()}
     keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY, default=None)
 
     def spell_out(what: Thing) -> Thing:
@@ -28,7 +28,9 @@ def takes_settings(wanted: type) -> Callable[[Thing], Thing]:
         named = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
         more = [keyword(name, annotation=hints[name]) for name in hints]
         function.__signature__ = own.replace(parameters=[*named, *more])
-        what.__doc__ = (what.__doc__ or "").replace("**settings", textwrap.indent(blocks, " " * 8).lstrip())
+        text = what.__doc__ or ""
+        missing = "\n".join(block for name, block in blocks.items() if f"    {name}: " not in text)
+        what.__doc__ = text.replace("**settings", textwrap.indent(missing, " " * 8).lstrip())
         return what
 
     return spell_out
