@@ -175,11 +175,11 @@ def _winner(result: Analysis) -> list[str]:
     rate = rate_text(*best.rate)
     if result.counts.slices is not None:
         rate = f"{_at(result)} an average {result.counts.period} {rate}"
-    expect = rate_text(best.shrunken, best.rate.low, best.rate.high, interval=False)
-    return [
-        f"Highest observed rate: {combination_text(best.levels)}, {best.clicked:,} of {best.shown:,}, {rate}. "
-        f"Expect about {expect} after launch: the top rate is flattered by luck."
-    ]
+    found, expect = (rate_text(each, *best.rate[1:], interval=False) for each in (best.rate[0], best.shrunken))
+    luck = f" Expect about {expect} after launch: the top rate is flattered by luck."
+    flattered = best.shrunken < best.rate[0] and expect != found
+    of = f"{best.clicked:,} of {best.shown:,}"
+    return [f"Highest observed rate: {combination_text(best.levels)}, {of}, {rate}.{luck if flattered else ''}"]
 
 
 def _few_data(result: Analysis) -> list[str]:
