@@ -218,7 +218,7 @@ def test_a_database_needs_the_name_of_an_experiment(tmp_path, table):
         rankone.analyse(tmp_path / "page.db")
     with pytest.raises(InputError, match="decisions with outcomes"):
         rankone.analyse(tmp_path / "page.db", experiment="page")
-    with pytest.raises(InputError, match="one file"):
+    with pytest.raises(InputError, match="one table"):
         run(table, table, table)
     with pytest.raises(InputError, match="html"):
         run(table, "--out", tmp_path / "answer.txt")

@@ -9,7 +9,7 @@ import pytest
 from rankone import as_policy, evaluate_lists
 from rankone.compiling.compiled import compiled
 from rankone.evidence.levels import RATIOS, resized, start_evidence, weigh, weigh_click, with_late
-from rankone.evidence.list_chances import CONTROL, EXPLORE, OWN, chances_at
+from rankone.evidence.list_chances import CONTROL_LIST, EXPLORE, OWN, chances_at
 from rankone.evidence.list_lottery import draw_list, renewal_due, start_lottery
 from rankone.evidence.list_shares import list_shares
 from rankone.evidence.lists import (
@@ -125,7 +125,9 @@ def test_items_that_come_later_take_more_evidence():
 def test_the_present_list_is_compared_with_the_start_list_by_clicks_of_either():
     shares, evidence, rng = np.array([0.6, 0.3, 0.0, 0.1]), start_comparison(), generator(3, "control")
     for kind in rng.choice(4, 4_000, p=shares):
-        compare_lists(evidence, shares, int(kind), bool(rng.random() < {OWN: 0.4, EXPLORE: 0.9, CONTROL: 0.1}[kind]))
+        compare_lists(
+            evidence, shares, int(kind), bool(rng.random() < {OWN: 0.4, EXPLORE: 0.9, CONTROL_LIST: 0.1}[kind])
+        )
     bar = ListClaims(ERROR, 6, 3).of_lists
     assert evidence.proof[0, 1] > bar > evidence.proof[1, 0]
 

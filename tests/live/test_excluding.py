@@ -156,7 +156,7 @@ def test_a_refused_change_forgets_nothing(sqlite_db, monkeypatch):
 KILLS = [
     ("before append", 1, False),
     ("after append", 1, False),
-    ("after commit", 2, True),
+    ("after commit", 3, True),
     ("before apply", 3, True),
     ("before append", 2, True),
     ("after append", 2, True),

@@ -90,7 +90,7 @@ def test_every_count_is_memory(sqlite_db):
     with start(sqlite_db, n_rows=5, n_cols=4) as experiment:
         fold = experiment.look(lambda fold: fold)
         counts = {name: array for name, array in vars(fold).items() if getattr(array, "shape", ())[-2:] == (5, 4)}
-        assert set(counts) == {"asked", "pulls", "clicks", "late", "earlier", "prior"}
+        assert set(counts) == {"asked", "pulls", "clicks", "late", "earlier", "prior", "explored"}
         for name, array in counts.items():
             before = fold.nbytes
             setattr(fold, name, np.concatenate([array, array]))

@@ -145,7 +145,8 @@ def test_sql_is_written_in_one_place():
         r"\b(SELECT .* FROM|INSERT INTO|UPDATE \w+ SET|DELETE FROM|(CREATE|ALTER|DROP) (TABLE|INDEX)|PRAGMA)\b"
     )
     storage = source / "live" / "storage"
-    found = [file for file in sorted(source.rglob("*.py")) if sql.search(file.read_text())]
+    others = source / "clicks" / "counts" / "sql_tables.py"  # tables of warehouses, which are not ours
+    found = [file for file in sorted(source.rglob("*.py")) if sql.search(file.read_text()) and file != others]
     assert {file.relative_to(storage).name for file in found if file.is_relative_to(storage)} >= {
         "schema.py",
         "sqlite.py",

@@ -69,7 +69,7 @@ def test_visitors_of_a_world_that_changes_or_is_no_product(tmp_path):
         assert "does not know: 'row 2' with 'col 2', 100% clicks." in " ".join(table.output.split())
         report = client.experiment("exception:2x2:low=0,high=0.1,best=1").report()
         assert (report.decisions, report.best["row"], report.best["col"]) == (60, "row 2", "col 2")
-        assert "Expected a problem on pairs or combinations" in str(send("cascade:4x2").exception)
+        assert "Expected a policy that plays lists" in str(send("cascade:4x2").exception)
 
 
 def test_the_default_policy_serves(tmp_path):

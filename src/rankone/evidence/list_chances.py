@@ -25,7 +25,7 @@ from rankone.compiling.compiled import kernel, noalloc
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.ordered_draws import ordered_chances
 
-OWN, EXPLORE, GENTLE, CONTROL = range(4)  # kinds of lists
+OWN, EXPLORE, GENTLE, CONTROL_LIST = range(4)  # kinds of lists
 UNKNOWN = -1.0
 
 
@@ -219,7 +219,7 @@ def _chances(lottery: Any, allowed: Any, above: Any, n_free: int, own: bool, ste
         if left[item]:
             crosses[EXPLORE, item] = 1.0 / (n_left - len(above))
     _gentle_chances(lottery.present, allowed, above, n_free, steps[GENTLE], crosses[GENTLE])
-    _ranked_chances(lottery.control, allowed, above, steps[CONTROL], crosses[CONTROL])
+    _ranked_chances(lottery.control, allowed, above, steps[CONTROL_LIST], crosses[CONTROL_LIST])
 
 
 @noalloc

@@ -19,7 +19,7 @@ import numpy as np
 
 from rankone.compiling.compiled import kernel, noalloc
 from rankone.evidence.list_chances import (
-    CONTROL,
+    CONTROL_LIST,
     EXPLORE,
     GENTLE,
     OWN,
@@ -37,7 +37,7 @@ from rankone.numerics.betas.product_posterior import HULL, draw_factor, make_hul
 KINDS_OF_LISTS = ("own", "explore", "gentle", "control")
 _RENEWED = 100  # a lottery is renewed when so many parts more outcomes are there: it is never 1% behind
 __all__ = [
-    "CONTROL",
+    "CONTROL_LIST",
     "EXPLORE",
     "GENTLE",
     "KINDS_OF_LISTS",
@@ -198,7 +198,7 @@ def draw_list(lottery: Any, own: Any, allowed: Any, pinned: Any, rng: Any, shown
         chances: (n,) to be filled in, -1: nobody can say; (0,) where nobody asks.
     """
     drawn, kind = rng.random(), OWN
-    for each in range(CONTROL, OWN, -1):
+    for each in range(CONTROL_LIST, OWN, -1):
         if drawn < lottery.shares[each]:
             kind = each
             break

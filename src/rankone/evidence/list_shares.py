@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from rankone.evidence.list_lottery import CONTROL, EXPLORE, GENTLE, OWN
+from rankone.evidence.list_lottery import CONTROL_LIST, EXPLORE, GENTLE, OWN
 from rankone.evidence.steering import AIMS
 from rankone.numerics.arrays import Floats
 
@@ -34,7 +34,7 @@ def list_shares(
     if times >= 1.0:
         explore = max(_LEAST, explore * 0.5 ** math.floor(math.log2(times)))
     result, explores = np.zeros(4), 0.0 if proven else explore
-    result[CONTROL] = control
+    result[CONTROL_LIST] = control
     result[GENTLE if gentle else EXPLORE] = (1.0 - control) * explores
     result[OWN] = 1.0 - result.sum()
     return result

@@ -66,7 +66,7 @@ from rankone.evidence.levels import (
     weigh_click,
     weigh_nonclick,
 )
-from rankone.evidence.list_chances import CONTROL, OWN, chances_at
+from rankone.evidence.list_chances import CONTROL_LIST, OWN, chances_at
 from rankone.numerics.arrays import Ints, Mask
 
 MOST_ITEMS = 200  # evidence about each pair: more items take too much memory
@@ -125,8 +125,8 @@ def compare_lists(evidence: Any, shares: Any, kind: int, any_click: bool) -> Non
 
     Their shares are those before the draw; "own" is what the policy showed at the time, not one fixed list.
     """
-    if any_click and kind in (OWN, CONTROL):
-        weigh_click(evidence, np.array([0 if kind == OWN else 1]), np.array([shares[OWN], shares[CONTROL]]))
+    if any_click and kind in (OWN, CONTROL_LIST):
+        weigh_click(evidence, np.array([0 if kind == OWN else 1]), np.array([shares[OWN], shares[CONTROL_LIST]]))
 
 
 class ListClaims(NamedTuple):

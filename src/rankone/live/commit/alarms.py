@@ -90,7 +90,7 @@ def _ratio(heads: int, tosses: int) -> float | None:
 
 def _rival(fold: Fold, leaders: tuple[int, ...]) -> dict[str, Any] | None:
     """Return the combination off the cross of what leads that has the highest click rate, if that is higher."""
-    pulls, clicks = fold.measured()
+    pulls, clicks = map(fold.of_living, fold.measured())
     differs = np.sum([level != best for level, best in zip(np.indices(pulls.shape), leaders, strict=True)], axis=0)
     rates = np.where((differs > 1) & (clicks >= _FEWEST), clicks / np.maximum(pulls, 1), -1.0)
     best = np.unravel_index(int(np.argmax(rates)), rates.shape)

@@ -124,7 +124,7 @@ class FoldFacts:
     @property
     def nbytes(self) -> int:
         """How much memory this takes, roughly."""
-        counts = (self.pulls, self.clicks, self.asked, self.late, self.earlier, self.prior)
+        counts = (self.pulls, self.clicks, self.asked, self.late, self.earlier, self.prior, self.explored)
         known = sum(array.nbytes for array in (*(self.state or ()), *counts, *self.evidence.arrays))
         goals = sum(0 if part is None else part.nbytes for part in (self.goals, self.visitors, self.published))
         return _BYTES + known + goals + _OPEN_BYTES * len(self.open)
@@ -181,12 +181,12 @@ class FoldFacts:
         return counts if self.factors.sizes == tuple(map(len, self.live)) else counts[np.ix_(*self.live)]
 
     def measured(self) -> tuple[Ints, Ints]:
-        """Return outcomes and clicks of living levels from which rates of all visitors are told.
+        """Return outcomes and clicks of all combinations from which rates of all visitors are told.
 
         What a policy chose for each visitor says nothing of all: then these are of what was drawn at random.
         """
         pulls, clicks = (self.pulls, self.clicks) if self.visitors is None else self.explored
-        return self.of_living(pulls), self.of_living(clicks)
+        return pulls, clicks
 
     def known(self, pulls: Ints, clicks: Ints) -> Stretch:
         """Return the events that feed what is known to a policy that has just started."""

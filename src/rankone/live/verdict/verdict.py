@@ -53,13 +53,13 @@ def verdict_of(fold: Fold) -> Verdict:
         return _by_counts(fold)._replace(basis="any", leads=False)
     if evidence.fits:
         pulls, clicks = fold.measured()
-        seen = (margins(clicks) >= FEW_CLICKS) & (margins(pulls) >= FEW_OUTCOMES)
+        seen = ((margins(clicks) >= FEW_CLICKS) & (margins(pulls) >= FEW_OUTCOMES))[evidence.live]
         result = evidence.standing(seen, fold.asked, fold.clicks + fold.late, _counted(fold))
         decided = min(result.doubt, result.enough) <= evidence.error
         known = evidence.compared >= _ENOUGH * evidence.weighed and (evidence.weighed or not fold.learned_since)
         if decided or known:
             # Nobody leads without a click.
-            leads = decided or (result.leads and bool(clicks[tuple(result.leaders)]))
+            leads = decided or (result.leads and bool(clicks[tuple(fold.numbers_of(result.leaders))]))
             return Verdict(result.leaders, leads, result.doubts, result.doubt, result.enough, "any", result)
     return _by_counts(fold)
 
@@ -72,7 +72,7 @@ def design_of(pulls: Ints, clicks: Ints) -> Design:
 
 def _counted(fold: Fold) -> list[Counted]:
     """Return for each factor what plain counts say of its living levels."""
-    pulls, clicks = fold.measured()
+    pulls, clicks = map(fold.of_living, fold.measured())
     design = design_of(pulls, clicks)
     more = _SMOOTHING * np.bincount(design.levels.ravel(), minlength=design.n_levels).astype(np.float64)
     effects = np.split(np.maximum(design.maximise(more).x, _SMALLEST), design.starts[1:-1])
@@ -84,7 +84,7 @@ def _counted(fold: Fold) -> list[Counted]:
 
 def _by_counts(fold: Fold) -> Verdict:
     """Return the combination with the highest click rate among those with enough outcomes; nothing is stated of it."""
-    pulls, clicks = fold.measured()
+    pulls, clicks = map(fold.of_living, fold.measured())
     allowed = fold.evidence.allowed.table(pulls.ndim)
     known = (clicks >= FEW_CLICKS) & (pulls >= FEW_OUTCOMES) & allowed
     guess = np.where(allowed, clicks / (pulls + FEW_OUTCOMES), -1.0)

@@ -38,7 +38,7 @@ _NEGLIGIBLE = -60.0  # logarithm of a density, relative to its mode
 _BELOW_1 = 1.0 - 2.0**-52
 # Rows of spans, of nodes, of a member's curves, and of what is compared at one step of the recursion.
 MEAN, DEVIATION, LOW, HIGH, ALMOST_LOW, ALMOST_HIGH = range(6)
-NODE, LOG, WEIGHT, BEND = range(4)
+NODE, LOG, NODE_WEIGHT, BEND = range(4)
 CDF, RATE, SLOPE = range(3)
 
 
@@ -151,7 +151,7 @@ def _grid_of(nodes: Any, rates: Any) -> Any:
         x = nodes[node]
         right = nodes[node + 1] - x if node + 1 < len(nodes) else 0.0
         grid[NODE, node], grid[LOG, node] = x, math.log(x)
-        grid[WEIGHT, node], grid[BEND, node] = 0.5 * (left + right), (right * right - left * left) / 12.0
+        grid[NODE_WEIGHT, node], grid[BEND, node] = 0.5 * (left + right), (right * right - left * left) / 12.0
         for k in range(len(rates)):
             room = 1.0 - rates[k] * x
             grid[4 + 2 * k, node], grid[5 + 2 * k, node] = math.log(room), rates[k] / room
@@ -178,7 +178,7 @@ def _weigh(grid: Any, product: Any, above: Any, weights: Any) -> float:
     for node in range(grid.shape[1]):
         both = above[0, node] * product[CDF, node]
         bend = grid[BEND, node] * both
-        weights[0, node] = grid[WEIGHT, node] * both + bend * product[RATE, node]
+        weights[0, node] = grid[NODE_WEIGHT, node] * both + bend * product[RATE, node]
         weights[0, node] -= grid[BEND, node] * above[1, node] * product[CDF, node]
         weights[1, node] = bend
         total += weights[0, node] * product[RATE, node] + bend * product[SLOPE, node]

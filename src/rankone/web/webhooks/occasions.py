@@ -121,7 +121,7 @@ def id_of(experiment: str, occasion: Occasion) -> str:
     """Return the id of a message, the same at every try: the number of the event, and what tells it from others.
 
     >>> id_of("homepage", Occasion("stop", "stop:12", 12, 0.0))
-    '12-70a90cd5'
+    '12-ab52ffd0'
     """
     return f"{occasion.seq}-{hashlib.sha256(f'{experiment}/{occasion.name}'.encode()).hexdigest()[:8]}"
 

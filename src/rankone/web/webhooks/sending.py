@@ -52,7 +52,7 @@ def signature(secret: str, id: str, at: int, body: bytes) -> str:
     """Return the signature of a message.
 
     >>> signature("whsec_c2VjcmV0", "7-ab", 1700000000, b"{}")
-    'v1,YaUSOrJ9QYAU3ukhS8aVlzqFhQWzC0L5RZ3cCVLCWlI='
+    'v1,72QN6qEUuf8Rqfi/8tXQhYxrv3mjPJe6QF03wHW+c0Q='
     """
     key = base64.b64decode(secret.removeprefix("whsec_"))
     return (
