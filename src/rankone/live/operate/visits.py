@@ -121,7 +121,7 @@ def totals(
 def spans_of(versions: Sequence[Version], seconds: float) -> pl.DataFrame:
     """Return from when until when each version may have been shown: some time longer than a copy may be kept.
 
-    Whoever fetched a version just before the next was published keeps it for up to `seconds`.
+    Anyone who fetched a version just before the next was published keeps it for up to `seconds`.
     """
     starts, longer = [version.at for version in versions], GRACE + round(seconds * 1e6)
     ends = [start + longer for start in starts[1:]] + [2**62]
