@@ -86,8 +86,8 @@ def test_a_list_is_asked_and_told():
     ("clicked", "more", "sentence"),
     [
         ([3], {"seen": 2}, "at least 3 positions seen, as position 3 was clicked"),
-        ([4], {}, "a position of the list as a whole number of at least 1"),
-        ([0], {}, "a position of the list as a whole number of at least 1"),
+        ([4], {}, "a position from 1 to"),
+        ([0], {}, "a position from 1 to"),
         (["nobody"], {}, "a click on an item of the list"),
         ([True, False, False, True], {}, "a truth for each position of a list of 3"),
         (True, {}, "which positions of the list were clicked"),

@@ -64,7 +64,7 @@ def test_the_client_has_rankings(url):
         assert ranking.tell(decision, [2], seen=2).positions == (2,)
         assert ranking.tell(ranking.ask(), []).clicked is False
         assert ranking.tell_many([(ranking.ask(), [1])])[0].positions == (1,)
-        with pytest.raises(InputError, match="a position of the list"):
+        with pytest.raises(InputError, match="a position from 1"):
             ranking.tell(ranking.ask(), [3])
         assert ranking.add_item("g") == 6
         assert ranking.retire_item("f") == 5

@@ -210,7 +210,7 @@ class Experiment(ExperimentMethods):
         return sum(self._transactions.change(of, each, self._by) for each in plans)
 
     def __repr__(self) -> str:
-        return f"<Experiment {self.name!r} in {self.database.where}>"
+        return f"<{type(self).__name__} {self.name!r} in {self.database.where}>"
 
     def close(self) -> None:
         """Close the database if this experiment opened it; what was answered is stored already."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from rankone.errors import InputError
 from rankone.live.names import checked_name
-from rankone.specs import did_you_mean, whole_number
+from rankone.specs import did_you_mean, is_number, whole_number
 
 MAX_POSITIONS = 40
 MAX_LISTED = 1_000  # items of a ranking, or named by a request
@@ -95,7 +95,9 @@ def clicked_positions(clicked: Any, seen: int | None, names: Sequence[str]) -> T
                 raise InputError(f"a click on an item of the list: {', '.join(names)}", f"'{each}'", "name one of them")
             positions.append(names.index(each) + 1)
         else:
-            positions.append(whole_number("a position of the list", each, 1, len(names)))
+            if not is_number(each) or each not in range(1, len(names) + 1):
+                raise InputError(f"a position from 1 to {len(names)}", each, "count from 1, the top of the list")
+            positions.append(int(each))
     if seen is not None:
         seen = whole_number("seen", seen, 0, len(names))
         if seen < max(positions, default=0):

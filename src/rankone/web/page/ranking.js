@@ -64,6 +64,6 @@ export function rankingNotes(view) {
   const [items, positions] = heat.levels;
   $("maps-note").textContent = `${plural(items.length, "item")} at ${plural(positions.length, "position")}, the present list first. `
     + "Framed: where the present list has them. Rates of different positions are not comparable. –: no data.";
-  $("race-note").textContent = "The list that is mostly shown now. Surely in or out: proven for all items together.";
+  $("race-note").textContent = "The best list by present estimates. Surely in or out: proven for all items together.";
   return counted(report);
 }
