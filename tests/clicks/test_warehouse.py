@@ -17,6 +17,7 @@ from rankone.clicks.counts.engine_counts import FIRST
 from rankone.clicks.counts.sql_tables import query_table, write_rows
 from rankone.errors import InputError
 from rankone.live import Experiment
+from rankone.live.operate.importing import import_outcomes
 from tests.live.conftest import postgres, postgres_db  # noqa: F401 - fixtures
 from tests.programs import rankone as command
 
@@ -184,6 +185,29 @@ def test_rows_that_cannot_be_imported_are_named_and_the_others_count(tmp_path):
         "Expected a file, or --sql and --connect"
         in command(*[word for word in words if word != str(orders)], "--key", "number").stderr
     )
+
+
+def test_rows_without_a_visitor_a_key_or_a_number_are_refused_and_share_nothing(tmp_path):
+    rows = [
+        ("ann", "1", "5"),
+        ("ann", None, "6"),
+        ("bob", "", "7"),
+        (None, "2", "8"),
+        ("bob", "3", "yes"),
+        ("bob", "4", "9"),
+    ]
+    table = pl.DataFrame(rows, schema=["who", "number", "net"], orient="row")
+    with Experiment(
+        "shop", factors={"price": ["low", "high"]}, db=tmp_path / "r.db", seed=1, goals=GOALS
+    ) as experiment:
+        for visitor in ("ann", "bob", "None"):
+            experiment.ask(visitor=visitor)
+        columns = {"visitor": "who", "key": "number", "value": "net"}
+        statuses, wrong = import_outcomes(experiment.do, table, "revenue", **columns)
+    assert statuses == {"held": 2, "refused": 4}
+    assert [line.partition(":")[0] for line in wrong] == [f"Row {number}" for number in range(2, 6)]
+    for line, named in zip(wrong, ["'number'", "'number'", "'who'", "'net'"], strict=False):
+        assert named in line
 
 
 _IN_SPARK = """

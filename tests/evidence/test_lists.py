@@ -115,11 +115,38 @@ def test_the_best_are_found_and_what_is_proven_is_said():
     assert set(fewer.best.tolist()) >= {0}
 
 
-def test_items_that_come_later_take_more_evidence():
-    first, later = ListClaims(ERROR, 10, 3), ListClaims(ERROR, 11, 3, added=1)
-    assert first.of_set == pytest.approx(math.log(21 / (0.9 * ERROR)))
-    assert later.of_set == pytest.approx(math.log(24 / (0.05 * ERROR)))
-    assert sum([0.9, *(0.1 / (k * (k + 1)) for k in range(1, 10_000))]) == pytest.approx(1.0, abs=1e-3)
+def test_a_statement_spends_all_of_its_error():
+    claims = ListClaims(ERROR, 10, 3)
+    assert claims.of_set == pytest.approx(math.log(21 / ERROR))
+    assert claims.of_pairs == pytest.approx(math.log(90 / ERROR))
+    assert claims.of_order == pytest.approx(math.log(45 / ERROR))
+    assert claims.of_order > claims.of_set
+
+
+def test_the_order_takes_that_each_beats_the_next_and_all_others():
+    known, claims = start_list_evidence(4, 2), ListClaims(ERROR, 4, 2)
+    known.proof[:2, 2:] = known.now[:2, 2:] = claims.of_set
+    found = list_standing(known, np.arange(4), claims)
+    assert (found.doubt, found.proven) == (pytest.approx(ERROR), 1.0)
+    assert (found.order_doubt, found.order_proven) == (1.0, 0.0)
+    known.proof[0, 1] = known.now[0, 1] = claims.of_order
+    found = list_standing(known, np.arange(4), claims)
+    assert found.order_doubt > ERROR, "the set has not the evidence that both statements at once take"
+    assert found.order_proven == pytest.approx(0.2)
+    known.proof[:2, 2:] = claims.of_order
+    found = list_standing(known, np.arange(4), claims)
+    assert (found.order_doubt, found.order_proven) == (pytest.approx(ERROR), 1.0)
+
+
+def test_where_all_items_fit_only_their_order_can_be_proven():
+    known, claims = start_list_evidence(3, 3), ListClaims(ERROR, 3, 3)
+    found = list_standing(known, np.arange(3), claims)
+    assert (found.order_doubt, found.order_proven) == (1.0, 0.0)
+    known.proof[2, 1] = known.now[2, 1] = known.proof[1, 0] = known.now[1, 0] = claims.of_order + 1
+    known.now[[1, 0], [2, 1]] = -1.0
+    found = list_standing(known, np.arange(3), claims)
+    assert found.best.tolist() == [2, 1, 0]
+    assert (found.order_doubt < ERROR, found.order_proven) == (True, 1.0)
 
 
 def test_the_present_list_is_compared_with_the_start_list_by_clicks_of_either():

@@ -366,6 +366,82 @@ def test_times_of_every_kind(site):
     assert ahead.shown == 0
 
 
+@pytest.mark.parametrize("kind", ["csv", "rows"])
+def test_values_are_read_or_counted_as_unreadable(site, tmp_path, kind):
+    exposures, _ = site.traffic(11)
+    site.tell(exposures)
+    values = ["false", "0", " False", "0.0", "no", "-", "0,0", "", "true", "1", "2.5"]
+    rows = [
+        {"visitor": row["visitor"], "time": row["time"] + 1, "value": value}
+        for row, value in zip(exposures, values, strict=True)
+    ]
+    if kind == "csv":
+        pl.DataFrame(rows).write_csv(tmp_path / "clicks.csv")
+    told = site.experiment.ingest(tmp_path / "clicks.csv" if kind == "csv" else rows)
+    assert (told.outcomes, told.clicked, told.unreadable) == (11, 4, 3)
+    truths = [dict(row, value=value) for row, value in zip(rows, [False, True] * 6, strict=False)]
+    assert site.experiment.ingest(truths[:4]).clicked == 2
+
+
+def test_a_row_of_broken_levels_spoils_no_other(site, tmp_path):
+    rows, _ = site.traffic(8)
+    rows[0]["levels"] = rows[0]["levels"] | {"visitor": "q", "at": "r"}
+    rows[1]["levels"] = None
+    told = site.experiment.ingest(rows[:3])
+    assert (told.shown, told.unreadable, told.unfit) == (2, 1, {})
+    assert site.experiment.ingest(rows[1:2]).unreadable == 1
+    texts = [json.dumps(row["levels"]) for row in rows[3:5]] + ['{"headline": ', "7", "null"]
+    pl.DataFrame(rows[3:]).with_columns(levels=pl.Series(texts)).write_csv(tmp_path / "shown.csv")
+    told = site.experiment.ingest(tmp_path / "shown.csv")
+    assert (told.exposures, told.shown, told.unreadable, told.unfit) == (5, 2, 3, {})
+    assert site.experiment.report().decisions == 4
+    for levels in (["A"], {"headline": ["A"], "image": "1"}, 7):
+        with pytest.raises(InputError):
+            site.experiment.ingest([dict(rows[0], levels=levels)])
+    with pytest.raises(InputError, match="columns each have one kind"):
+        site.experiment.ingest([dict(rows[0]), dict(rows[1], levels="A")])
+
+
+def test_factors_may_be_called_as_columns_are(tmp_path):
+    names = ["version", "at", "visitor", "time", "levels"]
+    site = Site(tmp_path / "site.db", factors={name: ["A", "B"] for name in names})
+    exposures, _ = site.traffic(50)
+    told = site.experiment.ingest(exposures)
+    assert (told.shown, told.unfit, told.unreadable) == (50, {}, 0)
+    with pytest.raises(InputError, match="a column 'levels' with all of them"):
+        site.experiment.ingest(pl.DataFrame(exposures).drop("levels"))
+    site.experiment.close()
+
+
+def test_what_a_worker_keeps_for_a_day_is_learned(tmp_path):
+    day = 86_400
+    site = Site(tmp_path / "site.db", policy=f"edge:every=10,seconds={day}", factors={"headline": ["A", "B"]})
+    site.tell(*site.traffic(300))
+    site.clock.pass_seconds(day)
+    kept = site.experiment.weights()
+    assert (kept["version"], kept["valid_until"] - site.clock.now // 10**6) == (2, day)
+    site.experiment.add_level("headline", "C")
+    assert site.experiment.weights()["version"] == 3, "at once"
+    for number, (hours, fits) in enumerate([(2, True), (23.9, True), (24.9, True), (25.1, False)]):
+        row = decide(kept, f"late {number}") | {"time": site.clock.now / 1e6 + 3_600 * hours}
+        kept_until = site.clock.now
+        site.clock.pass_seconds(3_600 * hours + 60)
+        told = site.experiment.ingest([row])
+        assert told.unfit == ({} if fits else {"shown_outside": 1}), hours
+        site.clock.now = kept_until
+    site.experiment.close()
+
+
+def test_what_was_told_last_is_known_to_be_the_last(site):
+    assert site.experiment.database.use(lambda storage: storage.last_action(1)) == (0, 0)
+    exposures, _ = site.traffic(20)
+    site.tell(exposures)
+    told = site.clock.now
+    site.clock.pass_seconds(600)
+    site.experiment.weights()
+    assert site.experiment.database.use(lambda storage: storage.last_action(1))[1] == told
+
+
 def test_published_vectors_in_python_and_in_node(tmp_path):
     vectors = json.loads((_page() / "edge_vectors.json").read_text())
     for vector in vectors["cases"]:

@@ -1,5 +1,6 @@
 """Rankings: lists asked for, told, restricted, stopped; the same bits after a restart; each wrong input its sentence."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -10,10 +11,12 @@ from rankone.errors import Contradiction, InputError, KeyReused
 from rankone.evidence.lists import MOST_ITEMS
 from rankone.live import Ask, Database, Ranking, Tell
 from rankone.live.fold import snapshot
-from rankone.live.fold.journal_reading import from_snapshot, replay
+from rankone.live.fold.journal_reading import from_snapshot, read_tail, replay
 from rankone.live.lists import CLICKED, MOST_COMPARED, Told, together, told_in
 from rankone.live.operate.doctor import examine
 from rankone.live.operate.export import decisions_table, write_decisions
+from rankone.live.report.ranking_report import list_notes
+from rankone.live.verdict.list_verdict import list_verdict
 from rankone.numerics.seeds import generator
 
 from .helpers import Clock, error_of
@@ -133,6 +136,7 @@ def test_a_wrong_request_has_its_sentence(asked, sentence):
         ({"policy": "cascade-kl-ucb"}, "a policy that says how likely its lists are"),
         ({"control": {"levels": ["a", "b"]}}, "a list of 3 items of the ranking"),
         ({"control": {"levels": ["a", "b", "z"]}}, "a list of 3 items of the ranking"),
+        ({"positions": 1, "stopping": {"decide": "order"}}, "a list of at least 2 positions, or decide='set'"),
         ({"goals": {"order": {}}}, "a ranking without goals"),
         ({"prior": {"counts": [[1]]}}, "a ranking without past counts"),
     ],
@@ -224,6 +228,7 @@ def test_items_come_and_go_and_the_report_says_what_began_anew(sqlite_db):
         assert report.ranking.lists == 90
         assert report.ranking.since == "item 'h' retired"
         assert "began again (item 'h' retired)" in report.details
+        assert "The verdict since then is a new statement, with its own chance of error." in report.details
         assert set(report.ranking.standing) == {*ITEMS[:-1], "new"}
         for item in "defg":
             ranking.retire_item(item)
@@ -280,6 +285,72 @@ def test_the_best_items_are_proven_and_it_stops_by_itself(sqlite_db):
         assert ranking.ask().items == report.ranking.present
         assert replayed(ranking) == bits(ranking)
     assert all(finding.ok for finding in examine(sqlite_db))
+
+
+def test_where_all_items_fit_the_order_is_what_is_proven(sqlite_db):
+    stopping = {"decide": "order", "auto": True}
+    with start(sqlite_db, items=[*"fda"], stopping=stopping, aim="decide") as ranking:
+        visit(ranking, 40)
+        young = ranking.report()
+        assert (young.decided, young.ranking.order_proven, young.confidence < 0.95) == (False, False, True)
+        assert young.headline == "All 3 items fit into the list; their order is not proven yet."
+        assert young.ranking.progress < 1.0
+        assert "Verdict on the order: 0% of its comparisons are proven." in young.notes
+        visit(ranking, 4_000, seed=2)
+        report = ranking.report()
+        assert report.stopped == "the order is known, 95% sure"
+        assert report.ranking.present == ranking.ask().items == (*"adf",)
+        assert report.headline == "Stopped: everyone sees 'a', 'd' and 'f', proven in this order."
+        assert (report.decided, report.ranking.progress) == (True, 1.0)
+        ranking.resume()
+        assert ranking.report().ranking.progress == 0.0
+        assert replayed(ranking) == bits(ranking)
+    with start(None, items=[*"abc"]) as ranking:
+        visit(ranking, 40)
+        report = ranking.report()
+        assert (report.decided, report.confidence) == (False, 0.0)
+        assert report.headline == "All 3 items fit into the list; their order is not compared."
+        assert not any("Verdict on" in note for note in report.notes)
+
+
+def test_the_present_list_is_what_is_proven_and_not_what_the_policy_prefers():
+    def prove(fold):
+        usual, evidence = fold.policys_order().tolist(), fold.evidence.in_time
+        for at, item in enumerate(usual):  # the other way round
+            for better in usual[at + 1 :]:
+                evidence.proof[better, item] = evidence.now[better, item] = 20.0
+                evidence.now[item, better] = -20.0
+        return usual, list_verdict(fold)
+
+    with start(None, items=[*"abc"], stopping={"decide": "order"}) as ranking:
+        visit(ranking, 200)
+        usual, verdict = ranking.look(prove)
+        assert (verdict.order_proven, verdict.decided) == (True, True)
+        assert verdict.present == usual[::-1]
+        assert ranking.report().headline.startswith("The order of all 3 items is proven: ")
+
+
+def test_all_comparisons_are_proven_only_where_the_order_is():
+    def prove(fold):
+        evidence = fold.evidence.in_time
+        evidence.proof[:], evidence.now[:] = 0.0, 0.0
+        evidence.proof[:3, 3:] = evidence.now[:3, 3:] = 20.0
+        half = list_verdict(fold)
+        evidence.proof[[0, 1], [1, 2]] = evidence.now[[0, 1], [1, 2]] = 20.0
+        return half, list_verdict(fold)
+
+    with start(None, stopping={"decide": "order"}) as ranking:
+        visit(ranking, 200)
+        half, whole = ranking.look(prove)
+        assert (half.set_proven, half.order_proven, half.decided) == (True, False, False)
+        assert half.progress == pytest.approx(15 / 17)
+        nearly = dataclasses.replace(ranking.report().ranking, progress=0.9999)
+        assert list_notes(nearly)[-1].endswith("in which order: 99% of its comparisons are proven.")
+        assert half.doubt > 0.05
+        assert (whole.order_proven, whole.decided, whole.progress) == (True, True, 1.0)
+        assert whole.doubt <= 0.05
+        report = ranking.report()
+        assert report.headline == "'a', 'b' and 'c' are the best 3 of 8 items, in this order. 95% sure."
 
 
 @pytest.mark.parametrize("policy", ["cascade-ts", "gibbs-ts", "dcm-ts"])
@@ -349,6 +420,23 @@ def test_many_lotteries_do_not_pile_up():
         for decision in kept:
             ranking.tell(decision, [])
         assert ranking.look(lambda fold: len(fold.lotteries)) == 1
+
+
+def test_lists_of_an_earlier_era_keep_no_lottery_after_a_restart(sqlite_db):
+    with start(sqlite_db) as ranking:
+        before = ranking.ask(5)
+        ranking.add_item("new")
+        after = ranking.ask(5)
+        seq, body = ranking.look(lambda fold: fold.seq), bits(ranking)
+        visit(ranking, 300)
+        for decision in [*before, *after]:
+            ranking.tell(decision, [1])
+        visit(ranking, 100, seed=2)
+        assert ranking.look(lambda fold: len(fold.lotteries)) == 1
+        with ranking.database.reader() as storage:
+            number = storage.number("home")
+            restored = read_tail(storage, number, from_snapshot(storage, number, seq, body))
+        assert snapshot.save(restored) == bits(ranking)
 
 
 def test_what_is_asked_is_in_the_journal_as_it_was_said(sqlite_db):

@@ -31,15 +31,25 @@ def test_weights_are_signed_and_can_be_kept(service):
     api, experiment, signs = service
     got = api("GET", "/v1/experiments/page/weights")
     text, headers = got.body.decode(), got.headers
-    assert headers["rankone-signature"] == rankone.sign_visitor(signs, text)
+    assert headers["rankone-signature"] == rankone.sign_visitor(signs, "weights\n" + text)
+    assert headers["rankone-signature"] != rankone.sign_visitor(signs, text), "or a visitor could be called so"
     weights = json.loads(text)
     assert weights == experiment.weights()
-    assert headers["cache-control"].startswith("public, max-age=")
+    assert headers["cache-control"].startswith("private, max-age="), "it took a token"
     assert headers["etag"].startswith('"1-')
     assert api("GET", "/v1/experiments/page/weights", headers={"If-None-Match": headers["etag"]}).status == 304
     assert api("GET", "/v1/experiments/page/weights?version=1").json()["parts"] == weights["parts"]
     assert api("GET", "/v1/experiments/page/weights?version=2").status == 422
     assert api("POST", "/v1/experiments/page/ask", {}).status == 422
+
+
+def test_shared_caches_keep_what_takes_no_token(tmp_path):
+    db = tmp_path / "rankone.db"
+    with running(db) as url:
+        with Client(url) as client:
+            client.create("page", factors=FACTORS, policy="edge", seed=3)
+        got = Api(url)("GET", "/v1/experiments/page/weights")
+    assert got.headers["cache-control"].startswith("public, max-age=")
 
 
 def test_rows_by_the_thousand(service):
@@ -58,6 +68,8 @@ def test_rows_by_the_thousand(service):
     assert report.edge.version == 1
     wrong = [dict(shown[0], visitor="other", levels={"headline": "A", "image": "9"})]
     assert api("POST", "/v1/experiments/page/ingest", {"exposures": wrong}).json()["unfit"] == {"wrong_levels": 1}
+    more = [dict(shown[0], visitor="another", levels=shown[0]["levels"] | {"visitor": "q"})]
+    assert api("POST", "/v1/experiments/page/ingest", {"exposures": more}).status == 200
 
 
 def test_from_the_command_line(tmp_path):

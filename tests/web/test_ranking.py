@@ -99,6 +99,9 @@ def ranked(tmp_path_factory):
                 told.append((made, clicked[:1]))
             home.tell_many(told)
         Ranking("young", ITEMS, positions=2, policy="cascade-ts", db=database, seed=1).ask()
+        for decide in ("set", "order"):
+            stopping = {"decide": decide}
+            Ranking(f"all-{decide}", ITEMS[:3], positions=3, stopping=stopping, db=database, seed=1).ask()
     with running(db) as url:
         yield url
 
@@ -125,6 +128,17 @@ def test_the_page_of_a_young_ranking(ranked, open_page):
     shown(page, "young")
     assert "No outcomes yet" in page.inner_text("#sentence")
     assert page.locator("#ranking tbody tr").count() == 6
+
+
+@needs_chromium
+def test_the_page_says_no_comparison_is_proven_where_none_is(ranked, open_page):
+    page = open_page(ranked)
+    shown(page, "all-set")
+    assert page.locator("progress").count() == 0
+    assert "100%" not in page.inner_text("#figures")
+    shown(page, "all-order")
+    assert page.locator("progress").get_attribute("value") == "0"
+    assert "Verdict on the order: 0% of the comparisons are proven." in page.inner_text("main")
 
 
 LIST = "".join(f'<a href="#" data-item="{item}">{item}</a><br>' for item in ITEMS)

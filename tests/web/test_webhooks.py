@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import dataclasses
 import email
 import email.policy
 import hashlib
@@ -16,13 +17,14 @@ import pytest
 from aiosmtpd.controller import Controller
 
 from rankone.errors import InputError
-from rankone.live import Database, Experiment
+from rankone.live import Database, Experiment, Ranking
 from rankone.live.messages import Tell
 from rankone.live.operate.doctor import examine
 from rankone.web.server.access.tokens import create_token
 from rankone.web.webhooks import notifier, sending
 from rankone.web.webhooks.addresses import check_public, checked_address
 from rankone.web.webhooks.hooks import EVENTS, add_webhook, list_webhooks, remove_webhook
+from rankone.web.webhooks.occasions import Notes, body_of, occasions
 from rankone.web.webhooks.trying import send_test
 from tests.live.helpers import Clock, at
 from tests.programs import rankone
@@ -258,6 +260,26 @@ def test_a_verdict_an_alarm_a_mismatch_a_guardrail_and_no_data(tmp_path, receive
     assert said["alarm"].startswith("Alarm, ")
     assert said["guardrail"].startswith("Guardrail 'other' is violated")
     assert said["no-data"].startswith("No data for an hour: the last decision or outcome came at ")
+
+
+@pytest.mark.parametrize("decide", ["set", "order"])
+def test_a_verdict_of_a_ranking_is_told_once_for_each_list_and_stretch(decide):
+    def verdict(*present):
+        known = dataclasses.replace(report.ranking, present=present, set_proven=True)
+        factors = (dataclasses.replace(report.factors[0], best=present[0]),)
+        shown = dataclasses.replace(report, ranking=known, decided=True, factors=factors)
+        (one,) = [each for each in occasions(shown, Notes([], [], (0, 0)), 0.0) if each.event == "verdict"]
+        return one.name, json.loads(body_of(one, shown, "json", "1"))["best"]
+
+    with Ranking("home", [*"abcd"], positions=3, db=None, seed=1, stopping={"decide": decide}) as ranking:
+        report = ranking.report()
+        name, best = verdict("a", "b", "c")
+        assert best == {"1": "a", "2": "b", "3": "c"}
+        assert (verdict("b", "a", "c")[0] == name) == (decide == "set"), "places that are swapped are no news of a set"
+        assert verdict("a", "b", "d")[0] != name
+        ranking.add_item("e")
+        report = ranking.report()
+        assert verdict("a", "b", "c")[0] != name, "a new statement"
 
 
 def test_slack_gets_a_text_with_its_signs_escaped(db, receiver):

@@ -33,21 +33,22 @@ reading, lists without a click above have weaker items above, and these are not 
 company in which it was shown). Visitors differ in how far they read, not in which of two items they prefer. Outcomes
 are reported, and positions called unseen, without looking at which item stood there. Without a window: equally soon.
 
-**Statements**, each wrong with probability at most e over the whole life of a ranking (`ListClaims`):
+**Statements** of L items, each wrong with probability at most e, however often one looks (`ListClaims`):
 
 * *These K of L are the best.* It takes that each of them beats each of the others. If that is wrong, some item that
   does not belong to the best was said to beat one that does; there are K (L - K) such pairs, so each takes evidence K
   (L - K) / e.
 * *x belongs to the K best; x does not*, of all items at once: x beats L - K others; K others beat x. With L (L - 1)
   ordered pairs in all, each takes L (L - 1) / e. So does *x beats y* of any two.
-* *The order is right*: each item of the list beats the next. At most L (L - 1) / 2 ordered pairs are in the wrong
-  order.
+* *These are the best, in this order*: each item of the list beats the next, and all others. At most L (L - 1) / 2
+  ordered pairs are in the wrong order.
 * *Good enough*: no other item is better than one of these K by more than the margin: K (L - K) pairs.
 * *The present list beats the start list*, or the other way round: a click on a list of either is a click on one of two
   levels, shown with known shares; two statements.
 
-Items that come later bring new pairs. A part of e is kept for them: `_KEPT` of it in all, 1 / (k (k + 1)) of that when
-items are added for the k-th time. L counts all items that there ever were.
+Where items come or go, all begins anew: evidence at nothing, with the items that are there now. What is stated then is
+a new statement, wrong with probability at most e whatever came before: e is that of each stretch between changes, not
+of the whole life of a ranking, and reports say so.
 
 What is not said, as it is not valid: the click rate of an item (at which position, at what hour?), an interval for the
 clicks of a list, the probability of being best.
@@ -70,7 +71,6 @@ from rankone.evidence.list_chances import CONTROL_LIST, OWN, chances_at
 from rankone.numerics.arrays import Ints, Mask
 
 MOST_ITEMS = 200  # evidence about each pair: more items take too much memory
-_KEPT = 0.1  # the part of the error rate that is left for items which come later
 
 
 def start_list_evidence(n_items: int, n_positions: int, margin: float = 0.0) -> Evidence:
@@ -133,17 +133,11 @@ class ListClaims(NamedTuple):
     """How much log evidence statements take."""
 
     error: float  # of each statement
-    n_items: int  # that there ever were
+    n_items: int
     n_positions: int
-    added: int = 0  # how often items were added
-
-    @property
-    def _log_error(self) -> float:
-        part = _KEPT / (self.added * (self.added + 1.0)) if self.added else 1.0 - _KEPT
-        return math.log(self.error * part)
 
     def _bar(self, pairs: float) -> float:
-        return math.log(max(pairs, 1.0)) - self._log_error
+        return math.log(max(pairs, 1.0) / self.error)
 
     @property
     def of_set(self) -> float:
@@ -155,13 +149,13 @@ class ListClaims(NamedTuple):
         """Of a pair, for "x beats y", and of who surely belongs to the best or does not.
 
         >>> round(ListClaims(0.05, 10, 3).of_pairs, 2)
-        7.6
+        7.5
         """
         return self._bar(self.n_items * (self.n_items - 1))
 
     @property
     def of_order(self) -> float:
-        """Of each two neighbours, for "the order is right"."""
+        """Of each pair, for "these are the best, in this order"."""
         return self._bar(self.n_items * (self.n_items - 1) / 2)
 
     @property
@@ -176,7 +170,9 @@ class ListStanding(NamedTuple):
     best: Ints  # (K,) the items that come closest to being proven the best, in the order in which they lead
     doubt: float  # how wrong "these are the best" may be: proven where that is at most the error; at most 1
     enough_doubt: float  # the same of "good enough"
-    order_doubt: float  # the same of the order of `best`
+    order_doubt: float  # the same of "these are the best, in this order"
+    proven: float  # part of the pairs of "these are the best" that are proven; 1: there are none
+    order_proven: float  # the same of "these are the best, in this order"
     inside: Mask  # (L,) surely belongs to the best
     outside: Mask  # (L,) surely does not
     beats: Mask  # (L, L) x beats y
@@ -205,12 +201,15 @@ def list_standing(evidence: Evidence, items: Ints, claims: ListClaims) -> ListSt
     inside[items] = beats[items].sum(axis=1) >= len(items) - size
     outside[items] = beats[:, items].sum(axis=0) >= size
     order = best[np.argsort(-ahead[np.ix_(best, best)].sum(axis=1), kind="stable")]
-    asked = evidence.margin_ratio[0] >= 0
+    asked, of_set = evidence.margin_ratio[0] >= 0, evidence.proof[pairs].ravel()
+    of_order = np.append(of_set, evidence.proof[order[:-1], order[1:]])
     return ListStanding(
         order,
-        _doubt(evidence.proof[pairs], claims.of_set, claims.error),
+        _doubt(of_set, claims.of_set, claims.error),
         _doubt(np.maximum(evidence.enough, evidence.proof)[pairs], claims.of_set, claims.error) if asked else 1.0,
-        _doubt(evidence.proof[order[:-1], order[1:]], claims.of_order, claims.error),
+        _doubt(of_order, claims.of_order, claims.error),
+        float((of_set >= claims.of_set).mean()) if of_set.size else 1.0,
+        float((of_order >= claims.of_order).mean()) if of_order.size else 1.0,
         inside,
         outside,
         beats,

@@ -173,6 +173,9 @@ def check_ranking(result: dict[str, Any]) -> None:
         got = f"{len(names[ITEM])} items" if set(names) == {ITEM} else f"the factors {', '.join(names)}"
         expected = f"from {positions} to {MAX_LISTED:,} items for a list of {positions}"
         raise InputError(expected, got, "pass items=['a', 'b', 'c'] and fewer positions")
+    if positions == 1 and result.get("stopping", {}).get("decide") == "order":
+        do = "leave out decide: a list of one position has no order"
+        raise InputError("a list of at least 2 positions, or decide='set'", "decide='order' with positions=1", do)
     if "control" in result:
         result["control"]["levels"] = list_of_items(result["control"]["levels"], positions, names.get(ITEM))
 

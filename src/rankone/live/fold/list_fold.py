@@ -139,7 +139,8 @@ class ListFold(Fold):
         for version in [int(name[len(_LOTTERY) :].partition("_")[0]) for name in versions]:
             parts = [arrays[f"{_LOTTERY}{version}_{name}"] for name in ListLottery._fields]
             self.lotteries[version] = ListLottery(*parts)
-        self._uses = Counter(opened.segment for opened in self.open.values() if opened.segment in self.lotteries)
+        drawn = (opened.segment for number, opened in self.open.items() if number >= self.era_first)
+        self._uses = Counter(version for version in drawn if version in self.lotteries)
 
     def _apply_plain(self, events: Events) -> None:
         for index, head in enumerate(events.heads):

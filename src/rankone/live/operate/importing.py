@@ -43,15 +43,24 @@ def import_outcomes(
     wrong: list[str] = []
     for first in range(0, table.height, MAX_BATCH):
         rows = table.select(columns)[first : first + MAX_BATCH].rows()
-        requests = [_track(row, goal, token) for row in rows]
-        for number, answer in enumerate(do(requests), start=first + 1):
+        read = [_track(row, columns, goal, token) for row in rows]
+        answers = iter(do([each for each in read if isinstance(each, Track)]))
+        for number, each in enumerate(read, start=first + 1):
+            answer = next(answers) if isinstance(each, Track) else each
             statuses["refused" if isinstance(answer, Exception) else answer.status] += 1
             if isinstance(answer, Exception):
                 wrong.append(f"Row {number}: {answer}")
     return dict(statuses), wrong
 
 
-def _track(row: tuple[Any, ...], goal: str, token: str | None) -> Track:
+def _track(row: tuple[Any, ...], columns: Sequence[str], goal: str, token: str | None) -> Track | InputError:
+    """Return what a row tells, or what is wrong with it."""
     visitor, key, *amount = row
-    said = float(amount[0]) if amount and amount[0] not in (None, "") else None
+    for name, told in zip(columns, (visitor, key), strict=False):
+        if told is None or str(told) == "":
+            return InputError(f"something in column '{name}'", "nothing", "fill it in, or leave out the row")
+    try:
+        said = float(amount[0]) if amount and amount[0] not in (None, "") else None
+    except (TypeError, ValueError):
+        return InputError(f"a number in column '{columns[2]}'", repr(amount[0]), "write it like 12.5")
     return Track(str(visitor), goal, said, str(key), _SOURCE, token)

@@ -32,6 +32,7 @@ from rankone.specs import amount
 PORTION = 100_000  # rows of one commit
 _AHEAD = 60_000_000  # microseconds
 _KINDS = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")
+_OWN = ("visitor", "version", "time")  # columns of every exposure
 _SECONDS = 1e11  # larger numbers are no seconds since 1970
 
 
@@ -44,7 +45,7 @@ class TakenIn:
     shown: int  # visitors counted more than before, each once a version
     clicked: int
     unfit: dict[str, int]  # more than before, by why; the report says what each means
-    unreadable: int  # rows without a visitor, a version or a time, or of a time to come
+    unreadable: int  # rows without a visitor, a version, levels or a time, or of a time to come, or no number as value
 
     @property
     def headline(self) -> str:
@@ -77,19 +78,17 @@ class Intake:
             raise InputError(f"a column '{missing[0]}'", ", ".join(table.columns) or "none", do)
         shown = "version" in table.columns
         self._sums["exposures" if shown else "outcomes"] += len(table)
-        table = table.with_columns(pl.col("visitor").cast(pl.String), at=_micros(table["time"]))
-        if shown:
-            table = _with_levels(table, list(factors)).with_columns(pl.col("version").cast(pl.Int64, strict=False))
-        else:
-            table = table.filter(_counts(table))
-        needed = ["visitor", "at", *(["version"] if shown else [])]
-        sound = table.drop_nulls(needed).filter(pl.col("at") <= now + _AHEAD)
+        with _in_words():
+            table = _exposures(table, list(factors)) if shown else _outcomes(table)
+        sound = table.drop_nulls().filter(pl.col("at") <= now + _AHEAD)
         self._sums["unreadable"] += len(table) - len(sound)
+        if not shown:
+            sound = sound.filter(pl.col("value") != 0.0)
         names = sound["visitor"].to_list()
         numbers = visits.visitor_numbers(names, versions[0].salt if versions else "")
-        rows = sound.select("at", *needed[2:]).with_columns(visitor=pl.Series(numbers, dtype=pl.Int64))
+        rows = sound.with_columns(visitor=pl.Series(numbers, dtype=pl.Int64))
         if shown:
-            levels = [sound[factor].cast(pl.String).replace_strict(known, default=-1, return_dtype=pl.Int64)
+            levels = [sound["levels"].struct.field(factor).replace_strict(known, default=-1, return_dtype=pl.Int64)
                       for factor, known in factors.items()]  # fmt: skip
             cells = visits.cells_of(versions, sound, names, np.stack([each.to_numpy() for each in levels], axis=1))
             rows = rows.with_columns(cell=pl.Series(cells, dtype=pl.Int64))
@@ -102,7 +101,8 @@ class Intake:
         def plan(fold: Fold, draft: Draft) -> dict[str, Any]:
             assert fold.published is not None
             storage, number = self._transactions.storage, self._of.number
-            spans, window = visits.spans_of(fold.published.versions), fold.settings.outcomes.window_micros
+            spans = visits.spans_of(fold.published.versions, lottery_of(fold).seconds)
+            window = fold.settings.outcomes.window_micros
             exposures = _frame(exposures_of(storage, number, visitors), visits.EXPOSURES)
             clicks = _frame(clicks_of(storage, number, visitors), visits.CLICKS)
             before = visits.totals(exposures, clicks, spans, window)
@@ -163,33 +163,86 @@ def _micros(times: pl.Series) -> pl.Series:
     return (pl.select(pl.when(usable).then(seconds).otherwise(None)).to_series() * 1e6).round(0).cast(pl.Int64)
 
 
-def _counts(table: pl.DataFrame) -> pl.Expr:
-    """Return which outcomes are clicks: of the goal `click`, with a value other than 0 where there is a value."""
-    result = pl.lit(True)
+@contextlib.contextmanager
+def _in_words() -> Iterator[None]:
+    """Say in words that columns are not of the kinds they should be."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        got = str(error).partition("\n")[0]
+        raise InputError("rows whose columns each have one kind of value", got, "check the columns") from None
+
+
+def _outcomes(table: pl.DataFrame) -> pl.DataFrame:
+    """Return who came when with what value, of the goal `click`: 1 where none is told, null where it is no number."""
     if "goal" in table.columns:
-        result &= pl.col("goal").fill_null("click") == "click"
+        table = table.filter(pl.col("goal").cast(pl.String).fill_null("click") == "click")
+    value = pl.lit(1.0)
     if "value" in table.columns:
-        result &= pl.col("value").cast(pl.Float64, strict=False).fill_null(1.0) != 0.0
-    return result
+        told, kind = pl.col("value"), table.schema["value"]
+        if not (kind.is_numeric() or kind == pl.Boolean):  # of a CSV, all is text
+            told = told.cast(pl.String).str.strip_chars().str.to_lowercase()
+            told = told.replace({"": None, "true": "1", "false": "0"})
+        number = told.cast(pl.Float64, strict=False)
+        value = pl.when(told.is_null()).then(1.0).when(number.is_finite()).then(number)
+    return table.select(pl.col("visitor").cast(pl.String), _micros(table["time"]).alias("at"), value.alias("value"))
 
 
-def _with_levels(table: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
-    """Return exposures with a column for each factor; a column `levels` may hold them, also as JSON."""
+def _exposures(table: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
+    """Return who was shown which levels when, by what version."""
+    visitor, version = pl.col("visitor").cast(pl.String), pl.col("version").cast(pl.Int64, strict=False)
+    return table.select(visitor, version, _micros(table["time"]).alias("at"), _levels(table, factors).alias("levels"))
+
+
+def _levels(table: pl.DataFrame, factors: Sequence[str]) -> pl.Series:
+    """Return the level of each factor, in a structure; null where they cannot be read.
+
+    There is a column for each factor, or a column `levels` holds them, also as JSON.
+    """
+    kind, readable = pl.Struct(dict.fromkeys(factors, pl.String)), pl.lit(True)
     if "levels" in table.columns:
         column = table["levels"]
         if column.dtype == pl.String:
-            column = column.str.json_decode(pl.Struct(dict.fromkeys(factors, pl.String)))
-        table = table.drop("levels", *(name for name in factors if name in table.columns)).hstack(
-            column.struct.unnest()
-        )
-    for factor in factors:
-        if factor not in table.columns:
-            if factor != factors[0]:  # it may be newer than the file: until then all had its first level
-                table = table.with_columns(pl.lit(None, pl.String).alias(factor))
-                continue
-            do = "exposures have a column for each factor, or one called levels"
-            raise InputError(f"a column '{factor}'", ", ".join(table.columns), do)
-    return table
+            column = _decoded(column, kind)
+        elif column.dtype == pl.Null:
+            column = column.cast(kind)
+        if not isinstance(column.dtype, pl.Struct):
+            raise InputError(
+                "a column 'levels' of objects, or of JSON", str(column.dtype), "name the level of each factor"
+            )
+        table, readable = column.struct.unnest(), pl.lit(column.is_not_null())
+    elif taken := [factor for factor in factors if factor in _OWN]:
+        got = f"a factor '{taken[0]}', as a column of its own is called"
+        raise InputError("a column 'levels' with all of them", got, "tell levels as {FACTOR: LEVEL}, or as JSON")
+    if factors[0] not in table.columns:
+        do = "exposures have a column for each factor, or one called levels"
+        raise InputError(f"a column '{factors[0]}'", ", ".join(table.columns), do)
+    # Others may be newer than the file: until then all had their first level.
+    texts = [
+        (pl.col(factor) if factor in table.columns else pl.lit(None)).cast(pl.String).alias(factor)
+        for factor in factors
+    ]
+    return table.select(pl.when(readable).then(pl.struct(texts)).alias("levels")).to_series()
+
+
+def _decoded(column: pl.Series, kind: pl.Struct) -> pl.Series:
+    """Return what JSON says; null where it is no object."""
+    try:
+        return column.str.json_decode(kind)
+    except pl.exceptions.PolarsError:  # some rows are broken: one after the other
+        factors = [field.name for field in kind.fields]
+        return pl.Series([_object(text, factors) for text in column], dtype=kind)
+
+
+def _object(text: str | None, factors: Sequence[str]) -> dict[str, str] | None:
+    try:
+        told = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(told, dict):
+        return None
+    found = {factor: told[factor] for factor in factors if told.get(factor) is not None}
+    return {factor: level if isinstance(level, str) else json.dumps(level) for factor, level in found.items()}
 
 
 def portions(source: Any, query: str | None = None, since: float | None = None) -> Iterator[pl.DataFrame]:
@@ -202,7 +255,8 @@ def portions(source: Any, query: str | None = None, since: float | None = None) 
     """
     for table in _read(source, query):
         if since is not None and "time" in table.columns:
-            table = table.filter(_micros(table["time"]) >= round(since * 1e6))
+            with _in_words():
+                table = table.filter(_micros(table["time"]) >= round(since * 1e6))
         for first in range(0, len(table), PORTION):
             yield table[first : first + PORTION]
 
@@ -214,7 +268,8 @@ def _read(source: Any, query: str | None) -> Iterable[pl.DataFrame]:
         return _rows_of_file(Path(source))
     if isinstance(source, list | tuple):
         kinds = ([row for row in source if ("version" in row) is shown] for shown in (True, False))
-        return [pl.from_dicts(rows, infer_schema_length=None) for rows in kinds if rows]
+        with _in_words():
+            return [pl.from_dicts(rows, infer_schema_length=None) for rows in kinds if rows]
     return [source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)]
 
 

@@ -118,10 +118,13 @@ def totals(
     return sums, unfit
 
 
-def spans_of(versions: Sequence[Version]) -> pl.DataFrame:
-    """Return from when until when each version may have been shown: some time longer than it held."""
-    starts = [version.at for version in versions]
-    ends = [start + GRACE for start in starts[1:]] + [2**62]
+def spans_of(versions: Sequence[Version], seconds: float) -> pl.DataFrame:
+    """Return from when until when each version may have been shown: some time longer than a copy may be kept.
+
+    Anyone who fetched a version just before the next was published keeps it for up to `seconds`.
+    """
+    starts, longer = [version.at for version in versions], GRACE + round(seconds * 1e6)
+    ends = [start + longer for start in starts[1:]] + [2**62]
     values = {
         "version": range(1, len(starts) + 1),
         "since": [start - EARLY for start in starts],

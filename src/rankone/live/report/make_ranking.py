@@ -61,6 +61,8 @@ def list_due(fold: ListFold) -> list[tuple[Kind, str]]:
     if fold.settings.stopping.auto and verdict.decided:
         margin = percent(fold.settings.stopping.margin, 2)
         why = "the best items are known" if verdict.set_proven else f"good enough, within {margin} of the best"
+        if fold.settings.stopping.decide == "order":
+            why = "the best items and their order are known" if verdict.set_proven else "the order is known"
         note = {"levels": verdict.present, "why": f"{why}, {percent(1.0 - evidence.error)} sure"}
         due.append((Kind.STOP, json.dumps(note)))
     return due

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ class RankingReport:
     progress: float  # part of the comparisons that the verdict needs that are proven
     decide: str  # what a verdict is about: "set", which items belong into the list, or "order", their order, too
     set_proven: bool  # the present list holds the best items
-    order_proven: bool  # and in this order
+    order_proven: bool  # and in this order; where all items fit into the list, this alone
     lists: int  # lists that the comparisons rest on
     since: str | None  # why they began again; None: they are of all lists
     pinned: int  # items shown at positions that were pinned: they are not compared
@@ -52,10 +53,13 @@ def list_headline(report: Report, ranking: RankingReport) -> str:
     sure = f"{percent(1.0 - report.error_rate)} sure"
     if report.stopped:
         seen = _named(tuple((report.shown or {}).values()))
-        return f"Stopped: everyone sees {seen}{', proven best' if _shows_best(report, ranking) else ''}."
-    if items == size:
-        return f"All {items} items fit into the list; their order is not compared."
+        return f"Stopped: everyone sees {seen}{_proven(report, ranking)}."
     best = _named(ranking.present)
+    if items == size and ranking.order_proven:
+        return f"The order of all {items} items is proven: {best}. {sure}."
+    if items == size:
+        order = "compared" if ranking.decide == "set" else "proven yet"
+        return f"All {items} items fit into the list; their order is not {order}."
     if report.good_enough:
         margin = percent(report.margin, 2)
         return f"{best}: good enough. No other item beats one of them by more than {margin}. {sure}."
@@ -74,8 +78,11 @@ def _named(items: tuple[str, ...]) -> str:
     return listed(names) if len(items) <= 4 else f"{', '.join(names)} and {len(items) - 3} more"
 
 
-def _shows_best(report: Report, ranking: RankingReport) -> bool:
-    return ranking.set_proven and set((report.shown or {}).values()) == set(ranking.present)
+def _proven(report: Report, ranking: RankingReport) -> str:
+    """Say what is proven of the list that everyone sees."""
+    seen = tuple((report.shown or {}).values())
+    best = ", proven best" if ranking.set_proven and set(seen) == set(ranking.present) else ""
+    return f"{best or ', proven'} in this order" if ranking.order_proven and seen == ranking.present else best
 
 
 def list_assumes(report: Report) -> str:
@@ -89,7 +96,7 @@ def list_assumes(report: Report) -> str:
 
 def list_notes(ranking: RankingReport) -> list[str]:
     """Say how far the verdict is."""
-    if not ranking.lists or len(ranking.standing) == len(ranking.present):
+    if not ranking.lists:
         return []
     control = (
         []
@@ -97,7 +104,12 @@ def list_notes(ranking: RankingReport) -> list[str]:
         else [f"The policy's own lists get {ranking.over_control} clicks than the control list."]
     )
     about = "which items belong into the list" if ranking.decide == "set" else "which items belong, and in which order"
-    return [*control, f"Verdict on {about}: {percent(ranking.progress)} of its comparisons are proven."]
+    if len(ranking.standing) == len(ranking.present):
+        if ranking.decide == "set":
+            return control  # there is nothing to compare
+        about = "the order"
+    proven = math.floor(100 * ranking.progress + 1e-9)  # 100% where all are
+    return [*control, f"Verdict on {about}: {proven}% of its comparisons are proven."]
 
 
 def list_warnings(report: Report, ranking: RankingReport) -> list[str]:
@@ -122,6 +134,8 @@ def list_details(report: Report, ranking: RankingReport) -> list[str]:
     ]
     since = "" if ranking.since is None else f" since the comparisons began again ({ranking.since})"
     said.append(f"They rest on {amount(ranking.lists, 'list')} with an outcome{since}.")
+    if since:
+        said.append("The verdict since then is a new statement, with its own chance of error.")
     if ranking.pinned:
         said.append(f"{amount(ranking.pinned, 'pinned position')} shown: they are not compared.")
     if report.outcomes["open"] and not report.window:

@@ -154,9 +154,10 @@ class Storage(Driver):
     def last_action(self, experiment: int) -> tuple[int, int]:
         """Return the number and time of the last decision asked or outcome told among the newest events; 0: none was.
 
-        What ends with time alone (silence that counts, decisions that are closed for their age) is no action.
+        At the edge that is when rows were told that changed the sums. What ends with time alone (silence that counts,
+        decisions that are closed for their age) is no action.
         """
-        kinds = as_sql((Kind.ASK, Kind.TELL, Kind.HOLD, Kind.LATE, Kind.GOAL))
+        kinds = as_sql((Kind.ASK, Kind.TELL, Kind.HOLD, Kind.LATE, Kind.GOAL, Kind.SUMS))
         newest = self.last_event(experiment) - _NEWEST
         statement = f"SELECT seq, at {_OF} AND seq > {{}} AND kind IN ({kinds}) ORDER BY seq DESC LIMIT 1"
         found = self.query(statement, (experiment, newest))

@@ -1,7 +1,7 @@
 """What a ranking states about its items: the present list, who surely belongs to the best, whether that is proven.
 
 The proof is that of `rankone.evidence.lists`. The present list is what the policy shows most by now; once the best
-items are proven, it is those.
+items, or their order, are proven, it is those.
 """
 
 from typing import NamedTuple
@@ -18,10 +18,10 @@ class ListVerdict(NamedTuple):
 
     present: list[int]
     standing: list[str]  # of each living item
-    progress: float  # part of the comparisons of the present list with other items that are proven
-    doubt: float  # the error at which the set would be proven
+    progress: float  # part of the comparisons that the verdict needs that are proven
+    doubt: float  # the error at which what the settings ask for would be proven
     set_proven: bool
-    order_proven: bool
+    order_proven: bool  # and that the items are the best; where all fit into the list, the order alone
     good_enough: bool
     decided: bool  # what the settings ask for is proven
     over_control: str | None = None  # the policy's own lists get "more" or "fewer" clicks than the control's
@@ -43,18 +43,17 @@ def list_verdict(fold: ListFold) -> ListVerdict:
     found = list_standing(evidence.in_time, np.arange(len(living)), claims)
     alone = len(living) == size  # there is no other item that could belong to the list
     set_proven, enough = found.doubt <= error and not alone, found.enough_doubt <= error and not alone
-    order_proven = found.order_doubt <= error and (set_proven or alone) and size > 1
-    present = [int(place) for place in found.best] if set_proven or enough else usual
-    others = np.setdiff1d(np.arange(len(living)), present)
-    proven = evidence.in_time.proof[np.ix_(np.array(present), others)] >= claims.of_set
+    order_proven = found.order_doubt <= error and size > 1
+    present = [int(place) for place in found.best] if set_proven or enough or order_proven else usual
     sides = zip(found.inside.tolist(), found.outside.tolist(), strict=True)
     standing = [IN if inside else OUT if outside else OPEN for inside, outside in sides]
     if set_proven:
         standing = [IN if place in present else OUT for place in range(len(living))]
-    decided = order_proven if fold.settings.stopping.decide == "order" else set_proven or enough
-    progress = float(proven.mean()) if proven.size else 1.0
+    decided, progress, doubt = set_proven or enough, found.proven, 1.0 if alone else found.doubt
+    if fold.settings.stopping.decide == "order":
+        decided, progress, doubt = order_proven, found.order_proven, found.order_doubt
     more, fewer = (evidence.versus.proof[0, 1] >= claims.of_lists, evidence.versus.proof[1, 0] >= claims.of_lists)
     over = "more" if more else "fewer" if fewer else None
     return ListVerdict(
-        living[present].tolist(), standing, progress, found.doubt, set_proven, order_proven, enough, decided, over
+        living[present].tolist(), standing, progress, doubt, set_proven, order_proven, enough, decided, over
     )

@@ -6,12 +6,18 @@ const FEW = 20; // items shown until all are asked for
 const STANDING = { in: "surely in", out: "surely out", open: "open" };
 let all = false;
 
+// Where all items fit into the list there is nothing to compare, unless the order is asked for.
+const compares = ({ present, standing, decide }) => decide === "order" || Object.keys(standing).length > present.length;
+
+const share = (progress) => `${Math.floor(100 * progress + 1e-9)}%`; // 100% where all are proven
+
 // [name, value, more] of the verdict's figure.
 export function rankingFigure({ ranking, decided, good_enough: enough, error_rate: error, fault }) {
   const sure = `${percent(1 - error, 2)} sure`;
-  const proven = `${percent(ranking.progress, 2)} of its comparisons are proven`;
+  const proven = `${share(ranking.progress)} of its comparisons are proven`;
   if (fault) return ["Verdict", "open", "a fault in the program"];
   if (enough) return ["Verdict", "good enough", sure];
+  if (!compares(ranking)) return ["Verdict", "open", "all items fit into the list"];
   return ["Verdict", decided ? "decided" : "open", decided ? sure : proven];
 }
 
@@ -30,8 +36,9 @@ function row(report, item, place) {
 
 function progress(ranking) {
   const shown = element("progress", { max: 1, value: ranking.progress, "aria-label": "comparisons proven" });
-  const about = ranking.decide === "order" ? "which items belong, and in which order" : "which items belong into the list";
-  return element("p", { class: "note" }, `Verdict on ${about}: ${percent(ranking.progress, 2)} of the comparisons are proven. `, shown);
+  const which = ranking.decide === "order" ? "which items belong, and in which order" : "which items belong into the list";
+  const about = Object.keys(ranking.standing).length > ranking.present.length ? which : "the order";
+  return element("p", { class: "note" }, `Verdict on ${about}: ${share(ranking.progress)} of the comparisons are proven. `, shown);
 }
 
 export function showRanking(holder, view) {
@@ -49,7 +56,7 @@ export function showRanking(holder, view) {
     rows.push(element("tr", {}, element("td", { colspan: 4 }, button)));
   }
   const table = element("table", { class: "lines", id: "ranking" }, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
-  holder.replaceChildren(element("div", { class: "scroll" }, progress(report.ranking), table));
+  holder.replaceChildren(element("div", { class: "scroll" }, ...(compares(report.ranking) ? [progress(report.ranking)] : []), table));
 }
 
 export function rankingNotes(view) {

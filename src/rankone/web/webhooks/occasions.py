@@ -59,8 +59,7 @@ def occasions(report: Report, notes: Notes, now: float) -> Iterator[Occasion]:
     for event, happened in (("alarm", notes.alarms), ("stop", notes.stops[-1:])):
         yield from (Occasion(event, f"{event}:{seq}", seq, at / 1e6) for seq, at in happened)
     if report.decided and not report.shortfalls and not report.doubted:
-        name = f"verdict:{restarts}:{json.dumps(report.best)}"
-        yield Occasion("verdict", name, stopped[0], stopped[1] / 1e6)
+        yield Occasion("verdict", f"verdict:{_winner(report, restarts)}", stopped[0], stopped[1] / 1e6)
     if report.shortfalls:
         yield Occasion("traffic", f"traffic:{restarts}", report.seq, now)
     for goal in report.goals:
@@ -70,6 +69,21 @@ def occasions(report: Report, notes: Notes, now: float) -> Iterator[Occasion]:
     seq, at = notes.last
     if seq and not report.stopped and now - at / 1e6 >= NO_DATA:
         yield Occasion("no-data", f"no-data:{seq}", seq, at / 1e6 + NO_DATA)
+
+
+def _winner(report: Report, restarts: int) -> str:
+    """Return what tells a verdict from others: of a ranking, the items, in their order where that is decided."""
+    if report.ranking is None:
+        return f"{restarts}:{json.dumps(report.best)}"
+    items = report.ranking.present if report.ranking.decide == "order" else sorted(report.ranking.present)
+    return f"{len(report.eras)}:{json.dumps(items)}"
+
+
+def _best(report: Report) -> dict[str, str]:
+    """Return the best levels by factor; of a ranking, the items of the present list by position."""
+    if report.ranking is None:
+        return report.best
+    return {str(position): item for position, item in enumerate(report.ranking.present, start=1)}
 
 
 def message(occasion: Occasion, report: Report) -> tuple[str, str]:
@@ -100,7 +114,7 @@ def body_of(occasion: Occasion, report: Report, format: str, id: str) -> str:
         return json.dumps({"subject": f"{report.name}: {headline}"[:200], "text": said, "html": page(report, headline)})
     facts: dict[str, Any] = {"id": id, "event": occasion.event, "experiment": report.name, "number": occasion.seq}
     facts |= {"at": datetime.datetime.fromtimestamp(occasion.at, datetime.UTC).isoformat(timespec="seconds")}
-    facts |= {"headline": headline, "text": text, "best": report.best, "shown": report.shown}
+    facts |= {"headline": headline, "text": text, "best": _best(report), "shown": report.shown}
     return json.dumps(facts | {"decided": report.decided, "decisions": report.decisions, "outcomes": report.outcomes})
 
 

@@ -21,7 +21,7 @@ async def weights(call: Call) -> Response:
     """Return the weights by which a page or a worker decides, to be kept until `valid_until`.
 
     The header `Rankone-Signature` has signatures of the whole answer by the tokens with the scope `sign`, each as
-    `rankone.sign_visitor(TOKEN, ANSWER)` makes it.
+    `rankone.sign_visitor(TOKEN, "weights\\n" + ANSWER)` makes it.
     """
     served = await call.service.experiment(call.name)
     document: dict[str, Any] = await served.call(served.experiment.weights, call.query.version)
@@ -29,9 +29,11 @@ async def weights(call: Call) -> Response:
     until = document["valid_until"]
     seconds = _FOR_EVER if until is None else max(1, int(until - time.time()))
     tag = f'"{document["version"]}-{until or 0}"'
-    headers = {"ETag": tag, "Cache-Control": f"public, max-age={seconds}"}
+    whose = "public" if call.token is None else "private"  # no shared cache hands out what takes a token
+    headers = {"ETag": tag, "Cache-Control": f"{whose}, max-age={seconds}"}
     signers = await call.service.auth.signers(call.name)
-    headers["Rankone-Signature"] = ", ".join(signature_by(each.id, each.digest, body.decode()) for each in signers)
+    text = f"weights\n{body.decode()}"  # so that it is no signature of a visitor
+    headers["Rankone-Signature"] = ", ".join(signature_by(each.id, each.digest, text) for each in signers)
     if tag in call.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     result = Answer(body)
