@@ -83,7 +83,7 @@ class Shown:
 class Answer(Shown):
     """A result in three depths: `headline` (at most 25 words), what is printed with its table, and `details`.
 
-    A subclass has `headline` and `details`, and may have `assumes` and `_notes`.
+    A subclass has `headline` and `details`, and may have `assumes`, `_before`, `_notes` and `_after`.
     """
 
     @property
@@ -101,23 +101,33 @@ class Answer(Shown):
         """Assumptions and method."""
         return ""
 
+    def _before(self) -> list[str]:
+        """Reasons not to trust the headline: they are said first."""
+        return []
+
     def _notes(self) -> list[str]:
         """Warnings and advice, below the headline."""
         return []
 
+    def _after(self) -> list[str]:
+        """What is said below the table."""
+        return []
+
     @property
     def brief(self) -> str:
-        """The headline and what it assumes."""
-        return "\n".join(filter(None, [self.headline, self.assumes]))
+        """The headline and what it assumes; before both, why not to trust them."""
+        return "\n".join(filter(None, [*self._before(), self.headline, self.assumes]))
 
     def _sentence(self) -> str:
         return "\n".join([self.brief, *self._notes()])
 
     def __repr__(self) -> str:
-        return "\n".join([super().__repr__(), *([MORE] if self.details else [])])
+        after = self._after()
+        return "\n".join([super().__repr__(), *([""] if after else []), *after, *([MORE] if self.details else [])])
 
     def _repr_html_(self) -> str:
-        return super()._repr_html_() + folded(self.details)
+        after = "<br>".join(map(escape, self._after()))
+        return super()._repr_html_() + f"<p>{after}</p>" * bool(after) + folded(self.details)
 
     def depths(self) -> dict[str, Any]:
         """Return the texts for JSON."""

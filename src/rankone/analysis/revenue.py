@@ -95,10 +95,14 @@ class RevenueAnalysis(Answer):
         """Whether a winner may be called one: not after a policy, nor after an uneven split."""
         return self.mismatch is None and not self.adaptive
 
-    @property
-    def brief(self) -> str:
-        """The headline and what it assumes; a split that is not even comes before any winner."""
-        return "\n".join([*([] if self.mismatch is None else [self.mismatch.sentence]), super().brief])
+    def _before(self) -> list[str]:
+        return [] if self.mismatch is None else [self.mismatch.sentence]
+
+    def _notes(self) -> list[str]:
+        return list(self.warnings)
+
+    def _after(self) -> list[str]:
+        return list(self.taken)
 
     @property
     def assumes(self) -> str:
@@ -108,9 +112,6 @@ class RevenueAnalysis(Answer):
         return (
             f"Assumes: a random split in fixed shares; all visitors counted once, also without an order{mix}{capped}."
         )
-
-    def _sentence(self) -> str:
-        return "\n".join([self.brief, *self.warnings, *self.taken])
 
     @property
     def details(self) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankone.notebook import MORE, text_table
 from rankone.simulation import recommend
 from rankone.specs import amount
 from rankone.wording.combinations import brief_combination, combination_text
@@ -31,7 +30,7 @@ _ADAPTIVE = (
 )
 #: What is said where, by part: around the table of a text and a notebook, and as the warning and remarks of a report.
 WARNING = ("mismatch", "adaptive", "few data")
-BEFORE, AFTER = ("assumed", "adaptive", "few data", "certainty", "control"), ("winner", "next", "notes")
+NOTES, AFTER = ("adaptive", "few data", "certainty", "control"), ("winner", "next", "notes")
 REMARKS = ("assumed", "certainty", "control", *AFTER)
 DETAILS = ("rate", "rank1", "conditions")
 
@@ -54,18 +53,6 @@ def sentences(result: Analysis, *parts: str) -> list[str]:
         "notes": counts.taken,
     }
     return [sentence for part in parts for sentence in said[part]]
-
-
-def page(result: Analysis) -> str:
-    """Return the answer as a page of text: headline, assumptions, table and what to do; the rest is in `details`."""
-    head, after = sentences(result, *BEFORE), sentences(result, *AFTER)
-    first = [*sentences(result, "mismatch"), headline(result)]
-    return "\n".join([*first, *head, *text_table(main_table(result)), "", *after, MORE])
-
-
-def details(result: Analysis) -> str:
-    """Return what the answer rests on: intervals, tests, conditions and how the table was read."""
-    return "\n".join(sentences(result, *DETAILS))
 
 
 def _fitted(result: Analysis) -> list[str]:

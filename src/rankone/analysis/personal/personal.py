@@ -12,10 +12,11 @@ from rankone.analysis.personal.fits import fit_classes, fit_vectors
 from rankone.analysis.personal.gain import Gain, personal_gain, shares_differ
 from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.errors import InputError
-from rankone.notebook import Shown
+from rankone.notebook import Answer
 from rankone.numerics.arrays import Floats
 from rankone.policies.arrivals.model import Classes, Vectors, write_model
 from rankone.specs import number_in, whole_number
+from rankone.wording.lists import cut_text
 from rankone.wording.ratios import effect_text
 
 _OFTEN = 20  # visits of a user from which users count as coming back
@@ -24,7 +25,7 @@ _NOT_ENOUGH = 100  # clicks in all, below which nothing is said
 
 
 @dataclass(frozen=True, repr=False)
-class Personal(Shown):
+class Personal(Answer):
     """What a log says of users and items."""
 
     items: list[str]
@@ -49,17 +50,25 @@ class Personal(Shown):
         return "mixture-ts" if np.median(self.shown.sum(axis=1)) >= _OFTEN else "icf-ucb"
 
     @property
+    def assumes(self) -> str:
+        """What the answer rests on, in one line."""
+        return "Assumes: equal shares of items for all users at all times; click rates that stay; similar later users."
+
+    @property
     def details(self) -> str:
         """Assumptions and method."""
         return (
-            "Assumes: items were shown in the same shares to every user and at all times (shares that differ between "
-            "users are noticed), click rates do not change, and users of the log stand for later ones. Half of the "
-            "outcomes found classes of users and the best item of each; the other half compared these with every "
-            f"single item for all, p = {self.gain.p_value:.2g}. Nothing is claimed about any one user."
+            "Shares that differ between users are noticed. Half of the outcomes found classes of users and the best "
+            "item of each; the other half compared these with every single item for all, "
+            f"p = {self.gain.p_value:.2g}. Nothing is claimed about any one user."
         )
 
-    def _sentence(self) -> str:
-        best, gain = self.items[self.gain.item], self.gain
+    @property
+    def headline(self) -> str:
+        """The answer in at most 25 words."""
+        best, gain = cut_text(self.items[self.gain.item], 3), self.gain
+        if len(self.items) == 1:
+            return f"Nothing to compare: only '{best}' was shown."
         if self.clicked.sum() < _NOT_ENOUGH:
             return f"Not enough data yet: {self.clicked.sum():,.0f} clicks, at least {_NOT_ENOUGH} are needed."
         if shares_differ(self.shown):
@@ -82,6 +91,11 @@ class Personal(Shown):
         rows = {"item": self.items, "shown": looks, "clicked": clicks, "rate": clicks / np.maximum(looks, 1.0)}
         table = pl.DataFrame(rows | best).cast({"shown": pl.Int64, "clicked": pl.Int64})
         return {"items": table.sort("rate", descending=True)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        values = {"pays": self.pays, "recommended": self.recommended, "p_value": self.gain.p_value}
+        return self.depths() | values | {"items": self._tables()["items"].to_dicts()}
 
     def save(self, path: str | Path) -> None:
         """Write classes and vectors as JSON, for policies that take ``model=FILE``."""
