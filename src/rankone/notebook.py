@@ -4,7 +4,7 @@ Plain Python, so that the client's report can use it. A table is a mapping of co
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
@@ -13,7 +13,7 @@ from rankone.errors import InputError
 _LATEX = re.compile(r"[&%$#_{}]")  # characters that LaTeX reads as its own
 _MOST_ROWS = 30  # of a table that is shown; `to_pandas` has them all
 MORE = "Assumptions and method: --details, in Python .details"
-_CELL = "padding:.15em .7em;text-align:{}"
+_CELL = '<{0} style="padding:.15em .7em;text-align:{1}">{2}</{0}>'
 
 
 class Shown:
@@ -164,15 +164,14 @@ def html_table(table: Any) -> str:
     if not columns:
         return ""
     sides = ["right" if _is_numeric(column) else "left" for column in columns.values()]
-    head = "".join(_cell("th", name, side) for name, side in zip(columns, sides, strict=True))
-    rows = ["".join(_cell("td", *each) for each in zip(row, sides, strict=True)) for row in _rows(columns)]
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
+
+    def line(kind: str, row: Iterable[Any]) -> str:
+        cells = (_CELL.format(kind, side, escape(cell_text(each))) for each, side in zip(row, sides, strict=True))
+        return f"<tr>{''.join(cells)}</tr>"
+
+    head, body = line("th", columns), "".join(line("td", row) for row in _rows(columns))
     left = _rows_left(columns)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + f"<p>{left}</p>" * bool(left)
-
-
-def _cell(kind: str, value: Any, side: str) -> str:
-    return f'<{kind} style="{_CELL.format(side)}">{escape(cell_text(value))}</{kind}>'
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>" + f"<p>{left}</p>" * bool(left)
 
 
 def text_table(table: Any) -> list[str]:

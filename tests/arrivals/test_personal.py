@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import rankone
-from rankone.analysis.personal.fits import fit_classes, fit_vectors
-from rankone.analysis.personal.gain import personal_gain, shares_differ
+from rankone.analysis.personal import personal_gain, shares_differ
+from rankone.analysis.personal_fits import fit_classes, fit_vectors
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from rankone.problems.arrivals import latent, mixed

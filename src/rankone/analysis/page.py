@@ -61,7 +61,6 @@ def analysis_html(result: Analysis) -> str:
 
 
 def _for_people(combinations: pl.DataFrame) -> pl.DataFrame:
-    """The table of combinations with rates in percent and columns that explain themselves."""
     rates = {name: [percent(rate) for rate in combinations[name]] for name in _RATES if name in combinations.columns}
     return combinations.with_columns(**rates).rename(
         {name: _TITLES[name] for name in combinations.columns if name in _TITLES}

@@ -97,7 +97,6 @@ def _enough(result: Analysis) -> bool:
 
 
 def _certainty(result: Analysis) -> list[str]:
-    """Say which levels may still be the best, and what a wrong choice would cost."""
     lines = []
     if result.check is not None and result.doubtful:
         return [f"{listed(result.counts.factors).capitalize()} seem to interact, so only combinations are compared."]
@@ -240,7 +239,6 @@ def _at(result: Analysis) -> str:
 
 
 def _conditions(result: Analysis) -> list[str]:
-    """Say how sure the statements are, and what they allow for."""
     sure = f"{percent(result.confidence)} confidence"
     together = f"The statements on which levels are best hold together with {sure}. "
     each = f"Each interval holds with {sure} and is corrected for picking the winner."
@@ -284,7 +282,6 @@ def level_columns(result: Analysis) -> pl.DataFrame:
 
 
 def _effects(result: Analysis, prefix: str, to: str) -> pl.Series:
-    """Return each level against the best one or the control, in words."""
     own = f"the {to}" if to == "control" or result.proves else "ahead, not proven"
     alone = {factor for factor, size in zip(result.counts.factors, result.counts.sizes, strict=True) if size == 1}
     rows = result.levels.select("factor", "clicked", *(f"{prefix}{name}" for name in ("ratio", "low", "high")))

@@ -16,7 +16,7 @@ from rankone.charts.page import filled, whole_page
 from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.numerics.arrays import starts_of
-from rankone.pages.narration import Combination, factor_words, idea, sizes
+from rankone.pages.narration import Combination, factor_words, sizes
 from rankone.pages.recording import MOST_LEVELS, Frame, Recorder
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, Product, RankOne
@@ -97,14 +97,14 @@ class Explanation(Shown):
     def html(self) -> str:
         """Return the page: one file, interactive, offline."""
         title = f"{self.policy.name}, step by step"
-        idea_of_it = idea(eliminates=self.frames[0].stage is not None, sweeps=self.sweeps)
         body = filled(
             _HERE / "explain.html",
             title=title,
             about=(type(self.policy).__doc__ or "").strip().partition("\n")[0],
             run=f"{self.problem.name}: {sizes(self.problem)} · {amount(self.horizon, 'decision')} · seed {self.seed}",
             again=self.again,
-            idea=idea_of_it,
+            eliminates=self.frames[0].stage is not None,
+            sweeps=self.sweeps,
             story=[frame.text for frame in self._story],
             some=self._some(),
         )

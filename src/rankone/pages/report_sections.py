@@ -143,7 +143,6 @@ KINDS: dict[str, Callable[[Path], Part]] = {
 
 
 def _again(function: str, problems: Sequence[Any] | None, settings: Mapping[str, Any], shown: str) -> str:
-    """Return the Python that makes a result again; problems are texts, or the plain values of one."""
     made = ", ".join(
         f"problem_from_dict({each!r})" if isinstance(each, dict) else repr(each) for each in problems or ()
     )
