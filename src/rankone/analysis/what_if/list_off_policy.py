@@ -109,7 +109,7 @@ def count_lists(items: Ints, clicked: Floats, n_items: int) -> ListCounts:
     reached = (below > 0) | (below[:, :1] == 0)
     cells, size = (items * positions + np.arange(positions)).ravel(), n_items * positions
     sums = [np.bincount(cells, each.ravel(), size) for each in (np.ones_like(clicked), clicked, reached, last)]
-    return ListCounts(*(each.reshape(n_items, positions) for each in sums))
+    return ListCounts(*(each.reshape(n_items, positions).astype(float) for each in sums))
 
 
 def cascade(counts: ListCounts) -> Callable[[Ints], Floats]:
