@@ -7,12 +7,12 @@ import dataclasses
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypedDict, TypeVar
 
 from rankone.errors import InputError
 from rankone.live.lists import checked_clicks, restriction
 from rankone.live.names import checked_name
-from rankone.live.visitor_attributes import SETTLE, checked_context
+from rankone.live.visitor_attributes import SETTLE, VisitorContext, checked_context
 from rankone.specs import is_number, whole_number
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ class Decision:
     filler: bool  # True: the policy does not learn from its outcome (it waits, or the experiment is stopped)
     items: tuple[str, ...] | None = None  # of a ranking: what to show, from the top
     chances: tuple[float, ...] | None = None  # how likely each item was at its position, given those above it; None:
-    # nothing was left to chance, or this is no list
+    # the policy cannot say, or this is no list
 
     def __getitem__(self, factor: str) -> str:
         return self.levels[factor]
@@ -89,10 +89,20 @@ class Change(NamedTuple):
     seq: int  # the event
     at: float  # seconds since 1970
     what: str
-    by: (
-        str | None
-    )  # the id of the token with which it was requested; None: on the machine of the database, or by itself
+    by: str | None  # the id of the token that requested it; None: on the machine of the database, or automatically
     kind: str = ""  # create, change, stop, archive, exclude, alarm, or guardrail violated, cleared or open
+
+
+class AskDetails(TypedDict, total=False):
+    """Keywords of every `ask`; `Ask` says what they mean."""
+
+    key: str | None
+    source: str | None
+    context: VisitorContext | Mapping[str, Any] | None
+    visitor: str | None
+    candidates: Sequence[str] | None
+    pinned: Mapping[int, str] | None
+    exclude: Sequence[str] | None
 
 
 @dataclasses.dataclass

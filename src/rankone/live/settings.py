@@ -12,7 +12,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict, get_type_hints
 
 from rankone.errors import InputError, JournalError
 from rankone.live import setting_kinds as kind
@@ -279,28 +279,36 @@ class Settings:
 
 
 class WantedSettings(TypedDict, total=False):
-    """Settings as callers write them. A group may be a dictionary of some of its own."""
+    """Settings as callers write them, of experiments and rankings. A group may be a dictionary of some of its own."""
 
-    factors: Mapping[str, Sequence[str] | int] | None
     aim: str | None
-    goals: Mapping[str, Mapping[str, Any] | None] | None
     explore: float | None
     seed: int | None
     stopping: Stopping | Mapping[str, Any] | None
     context: Mapping[str, Any] | None
     control: Control | Mapping[str, Any] | None
-    watch: Watch | Mapping[str, Any] | None
     outcomes: Outcomes | Mapping[str, Any] | None
 
 
-class RemoteWishes(WantedSettings, total=False):
-    """Keywords of `Client.create`: also those of rankings."""
+class RankingWishes(WantedSettings, total=False):
+    """Keywords of `Ranking`."""
 
-    positions: int | None
     gentle: bool | None
 
 
-class LocalWishes(WantedSettings, total=False):
+class _ExperimentWishes(WantedSettings, total=False):
+    factors: Mapping[str, Sequence[str] | int] | None
+    goals: Mapping[str, Mapping[str, Any] | None] | None
+    watch: Watch | Mapping[str, Any] | None
+
+
+class RemoteWishes(_ExperimentWishes, RankingWishes, total=False):
+    """Keywords of `Client.create`."""
+
+    positions: int | None
+
+
+class LocalWishes(_ExperimentWishes, total=False):
     """Keywords of `Experiment`: also what cannot be sent to a service."""
 
     prior: Prior | Mapping[str, Any] | None
@@ -312,7 +320,7 @@ def _declared() -> Iterator[Setting]:
             if field.metadata:
                 facts = dict(field.metadata)
                 option = facts.pop("option") or field.name.replace("_", "-")
-                remote = (group or field.name) in ("policy", *RemoteWishes.__annotations__)
+                remote = (group or field.name) in ("policy", *get_type_hints(RemoteWishes))
                 yield Setting(field.name, group, **facts, option=option, remote=remote)
 
 

@@ -167,11 +167,7 @@ class Transactions:
         return self._folds.of(made.number, made)
 
     def change(
-        self,
-        of: CachedFold,
-        plan: Callable[[Fold, Draft], T],
-        token: str | None = None,
-        instead: Fold | None = None,
+        self, of: CachedFold, plan: Callable[[Fold, Draft], T], token: str | None = None, instead: Fold | None = None
     ) -> T:
         """Carry out `plan`, which drafts rare events or none, alone in a transaction; return its result.
 
