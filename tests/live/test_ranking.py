@@ -131,7 +131,7 @@ def test_a_wrong_request_has_its_sentence(asked, sentence):
         ({"positions": 9}, "from 9 to 1,000 items for a list of 9"),
         ({"positions": 0}, "positions as a whole number of at least 1"),
         ({"positions": None}, "how many positions a list has"),
-        ({"items": None, "positions": None}, "factors for the new experiment"),
+        ({"items": None, "positions": None}, "factors for the new experiment .* of a ranking its items and positions"),
         ({"policy": "uts"}, "a policy that plays lists"),
         ({"policy": "cascade-kl-ucb"}, "a policy that says how likely its lists are"),
         ({"control": {"levels": ["a", "b"]}}, "a list of 3 items of the ranking"),

@@ -66,9 +66,9 @@ def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterab
     factors = asked.get("factors") or (named and checked_factors(named))
     if not factors:
         known = ", ".join(list(names())[:10]) or "none"
-        do = "pass factors={'headline': ['A', 'B']}, or items and positions of a ranking"
+        do = "pass factors={'headline': ['A', 'B']}, of a ranking its items and positions"
         do = f"{do}; or continue an experiment of this database ({known})"
-        raise InputError(f"factors, or items, for the new experiment '{name}'", "none", do)
+        raise InputError(f"factors for the new experiment '{name}'", "none", do)
     levels = dict(factors)
     sizes = [len(each) for each in levels.values()]
     declared.checked_combinations(sizes)
