@@ -9,7 +9,7 @@ import pytest
 import rankone
 from rankone.errors import Contradiction, InputError, KeyReused
 from rankone.evidence.lists import MOST_ITEMS
-from rankone.live import Ask, Database, Ranking, Tell
+from rankone.live import Ask, Database, Experiment, Ranking, Tell
 from rankone.live.fold import snapshot
 from rankone.live.fold.journal_reading import from_snapshot, read_tail, replay
 from rankone.live.lists import CLICKED, MOST_COMPARED, Told, together, told_in
@@ -80,6 +80,14 @@ def test_a_list_is_asked_and_told():
         assert isinstance(answers[3], InputError)
         assert ranking.tell_many([(batch[3], ["nothing"]), (batch[4], [batch[4].items[2]])])[1].positions == (3,)
         assert ranking.report().outcomes["clicked"] == 4
+
+
+def test_how_much_was_seen_is_of_lists_alone():
+    with Experiment("page", ["A", "B"], ["1", "2"], db=None) as experiment:
+        decision = experiment.ask()
+        with pytest.raises(InputError, match="to a ranking alone"):
+            experiment.tell(decision, True, seen=2)
+        assert experiment.tell(decision, True).learned
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,19 @@ def checked_name(value: Any, what: str) -> str:
     return value
 
 
+def plain_list(values: Any) -> Any:
+    """Return a column of a frame, an array or a set as a list, all else as it is."""
+    if hasattr(values, "tolist"):
+        return values.tolist()
+    return sorted(values, key=str) if isinstance(values, set | frozenset) else values
+
+
 def checked_levels(values: Any, factor: str) -> tuple[str, ...]:
     """Refuse levels of a factor that are not a list of different names; a number means that many numbered levels."""
     what = f"levels of '{factor}'"
     if hasattr(values, "__index__") and not isinstance(values, bool):
         values = [f"{factor} {number + 1}" for number in range(whole_number(what, values, most=MAX_LEVELS))]
-    if hasattr(values, "tolist"):  # a column of a frame, an array of names
-        values = values.tolist()
+    values = plain_list(values)
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise InputError(f"{what} as a list of names", values, f"pass '{factor}': ['A', 'B']")
     if not 1 <= len(values) <= MAX_LEVELS:

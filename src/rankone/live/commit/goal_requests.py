@@ -139,7 +139,6 @@ class GoalRequests:
         return _answer(request, goal, units, "unmatched" if told[0] < 0 else "held", repeated=True)
 
     def _of_visitor(self, request: Track) -> KnownDecision | None:
-        """Return the latest decision made for a visitor; None: there is none."""
         if self._fold.visitors is not None:
             number = self._fold.visitors.latest(visitor_hash(request.signer, request.token, request.visitor))
             return None if number is None else self._planner.known(number)

@@ -53,7 +53,6 @@ def era_note(fold: Fold, why: str, factors: Factors | None = None, forget: bool 
 
 
 def _stop_after(fold: Fold, factors: Factors) -> dict[str, Any]:
-    """Return what becomes of a stop when the levels are these."""
     shown, stopped = fold.shown, fold.stopped_on()
     if shown is None or stopped is None:
         return {}

@@ -136,7 +136,6 @@ class Planner:
         return self.told(request, decision, None if isinstance(request, Void) else self._value(request, decision))
 
     def _value(self, request: Tell, decision: KnownDecision) -> int:
-        """Return what was told as the journal keeps it."""
         if self._ranking:
             items = items_of(self._fold, decision.shown, decision.limits)
             return clicked_positions(request.clicked, request.seen, items).packed
@@ -166,13 +165,11 @@ class Planner:
         return self._answer(request, value, Kind(kind), repeated=True)
 
     def _said(self, value: int | None) -> str:
-        """Return an outcome in words."""
         if value is None:
             return "void"
         return told_in(value).text if self._ranking else "clicked" if value else "not clicked"
 
     def _answer(self, request: Any, value: int | None, kind: Kind, **more: Any) -> Outcome:
-        """Return what became of an outcome."""
         if self._ranking and value is not None:
             more |= told_in(value)._asdict()
         return Outcome(request.id, None if value is None else bool(value & CLICKED), *_STATUS[kind], **more)
@@ -234,7 +231,6 @@ class Planner:
                 yield number
 
     def _add(self, kind: Kind, number: int, tag: int, value: int, texts: Texts) -> None:
-        """Draft an event of a decision that was asked before."""
         self.draft.add(kind, number, tag, value, texts)
         self._new.setdefault(number, []).append((kind, value))
         self._closed += kind in CLOSING
@@ -307,7 +303,6 @@ class Planner:
         return KnownDecision(number, tag, bytes(shown), cross, opened is not None, own == secret, so_far, at, limits)
 
     def _first(self, request: Tell | Track | Void, decision: KnownDecision, value: int | None) -> Outcome:
-        """Draft the first outcome told of a decision."""
         ended = not decision.open or decision.number in self._new
         if isinstance(request, Void):
             if not decision.open and any(kind == Kind.VOID for kind, _ in decision.so_far):  # for its age, for example

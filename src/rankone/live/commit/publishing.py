@@ -83,7 +83,6 @@ def draft_version(fold: Fold, draft: Draft) -> None:
 
 
 def _still_shown(fold: Fold, last: Version) -> bool:
-    """Return whether all that the last version shows may still be shown."""
     if fold.stopped is not None or len(fold.factors) > len(last.sizes):
         return False
     live, cells = fold.live, np.flatnonzero(last.chances()[:-1])
@@ -96,7 +95,6 @@ def _still_shown(fold: Fold, last: Version) -> bool:
 
 
 def _parts(fold: Fold, number: int) -> list[Part]:
-    """Return the lottery of the living levels."""
     assert fold.published is not None
     named, sizes = fold.evidence.allowed.named, [len(live) for live in fold.live]
     if math.prod(fold.factors.sizes) > MAX_COMBINATIONS:
@@ -113,7 +111,6 @@ def _parts(fold: Fold, number: int) -> list[Part]:
 
 
 def _part(fold: Fold, group: list[int], clicks: int, decides: float, rng: Any) -> Part:
-    """Return the lottery of factors that are drawn together."""
     lines = list(itertools.product(*(range(len(fold.live[factor])) for factor in group)))
     if len(group) > 1:
         allowed = fold.evidence.allowed

@@ -212,7 +212,6 @@ class Fold(FoldFacts):
         return [Weighed(levels, value, texts.cross_chances, hidden, decision)]
 
     def _advance(self, events: Events, segments: list[int] | None, visitors: Floats | None) -> None:
-        """Let the policy choose and learn."""
         what, shown, tags, stopped = [], [], [], self.stopped_on()
         for index, (head, texts) in enumerate(zip(events.heads, events.texts, strict=True)):
             places = self.places_of(texts.shown)

@@ -271,7 +271,6 @@ class ListFold(Fold):
             self.evidence.weighed += 1
 
     def _room_for(self, size: int) -> Stretch:
-        """Return room for one list that is learned."""
         if size not in self._rooms:
             self._rooms[size] = Stretch.room(Layout(size, size), 1)
             self._rooms[size].what[:] = LEARN
@@ -286,7 +285,6 @@ class ListFold(Fold):
         return Stretch.of(np.array([PREPARE, *[RECALL] * len(rows)]), shown, looks, clicks[:, None])
 
     def _count_late(self, head: Sequence[int], texts: Texts) -> list[Weighed]:
-        """Count clicks that came too late."""
         if self.exclusions.taking(head, texts) is None:
             for at, item in enumerate(unpack_shown(texts.shown or b"")):
                 if item < len(self.items):
@@ -298,7 +296,6 @@ class ListFold(Fold):
         self.segments.declared = declared
 
     def _recall(self) -> None:
-        """Let the policy learn what is known of the living items."""
         known = self.taught[:, :, self.live[0]]
         rows = [(int(at), int(item), *known[:, at, item].tolist()) for at, item in np.argwhere(known[0])]
         if rows:

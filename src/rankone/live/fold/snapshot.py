@@ -100,7 +100,6 @@ def load_base(fold: Fold, seq: int, body: bytes) -> Fold:
 
 
 def _read(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the arrays of a snapshot and its facts; none if it is damaged."""
     if _checksum(body[32:]) != bytes(body[:32]):
         return {}, {}
     with np.load(io.BytesIO(body[32:]), allow_pickle=False) as stored:

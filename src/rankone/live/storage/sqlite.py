@@ -223,6 +223,5 @@ def _code(error: Exception) -> int:
 
 
 def _definitions(query: Callable[[str], list[Row]]) -> dict[str, str]:
-    """Return how each table and index was made, without spaces."""
     made = query("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
     return {name: "".join(text.split()) for name, text in made}
