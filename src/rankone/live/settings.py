@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypedDict, get_type_hints
 
 from rankone.errors import InputError, JournalError
 from rankone.live import setting_kinds as kind
-from rankone.live.goals import Goal, goals_of
+from rankone.live.goals import GOALS, Goal, goals_of
 from rankone.live.lists import ITEM, MAX_POSITIONS, NO_CLICK, VOID, check_ranking
 from rankone.live.names import checked_factors, factors_of_pair
 from rankone.live.setting_kinds import Setting, as_tuples, declare, micros
@@ -216,7 +216,7 @@ class Settings:
         example=1,
     )
     goals: Mapping[str, Mapping[str, Any]] | None = declare(
-        kind.GOALS,
+        GOALS,
         "Goals",
         "The outcomes to measure, by name, each with its kind (yes-no; count or amount, with a cap), which way is "
         "better (more or less), a window of its own and, for a guardrail, worse_by (0.1: at most 10% worse than the "
