@@ -38,13 +38,14 @@ class Kind(NamedTuple):
         if self.word == "number":
             if not is_number(value) or not self.low <= value <= self.high or (self.above and value == self.low):
                 raise InputError(f"{what} {self.text}", value, do)
-        elif self.word == "whole":
+            return value if isinstance(value, (int, float)) else float(value)  # of NumPy
+        if self.word == "whole":
             return whole_number(what, value, self.low, self.high)
-        elif (self.choices and value not in self.choices) or (self.word == "flag" and not isinstance(value, bool)):
+        if (self.choices and value not in self.choices) or (self.word == "flag" and not isinstance(value, bool)):
             raise InputError(f"{what} as {self.text}", value, do)
-        elif self.word == "policy":  # whether it can be played is looked at where policies are known
+        if self.word == "policy":  # whether it can be played is looked at where policies are known
             return checked_name(getattr(value, "label", value), what)
-        elif self.word == "combination":
+        if self.word == "combination":
             if not isinstance(value, Mapping | list | tuple):
                 raise InputError(f"{what} as {self.text}", value, do)
             return dict(value) if isinstance(value, Mapping) else tuple(value)

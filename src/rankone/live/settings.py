@@ -12,7 +12,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict, get_type_hints
+from typing import Any, NamedTuple, TypedDict
 
 from rankone.errors import InputError, JournalError
 from rankone.live import setting_kinds as kind
@@ -320,7 +320,7 @@ def _declared() -> Iterator[Setting]:
             if field.metadata:
                 facts = dict(field.metadata)
                 option = facts.pop("option") or field.name.replace("_", "-")
-                remote = (group or field.name) in ("policy", *get_type_hints(RemoteWishes))
+                remote = (group or field.name) in ("policy", *RemoteWishes.__annotations__)
                 yield Setting(field.name, group, **facts, option=option, remote=remote)
 
 
