@@ -213,6 +213,8 @@ def each_answered(
 def checked_request(request: Any) -> Request | InputError:
     """Return a request that makes sense; of one that does not, the error: it must not harm those that wait with it."""
     try:
+        if type(request) in (Tell, Void) and isinstance(request.id, Decision):
+            request = dataclasses.replace(request, id=id_of(request.id))
         if not isinstance(request, Ask | Tell | Track | Void):
             raise InputError("requests Ask, Tell or Void", request, "try do([Tell(decision.id, True), Ask()])")
         needed = ("visitor", "goal") if isinstance(request, Track) else ()
@@ -222,8 +224,6 @@ def checked_request(request: Any) -> Request | InputError:
                 checked_name(text, what)
         if isinstance(request, Ask):
             return _checked_ask(request)
-        if isinstance(request.id, Decision):
-            request = dataclasses.replace(request, id=request.id.id)
         if isinstance(request, Track) or (isinstance(request, Tell) and _has_value(request)):
             _check_value(request)
         elif isinstance(request, Tell) and type(request.clicked) is not bool:
