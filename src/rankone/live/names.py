@@ -91,3 +91,16 @@ def checked_combination(levels: Any) -> dict[str, str]:
         do = "pass levels={'headline': 'A', 'image': '1'}"
         raise InputError("levels as a dictionary of factors and names", levels, do)
     return {checked_name(factor, "factor name"): name for factor, name in (levels or {}).items()}
+
+
+def levels_in_order(given: Sequence[str] | Mapping[str, str], levels: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the names of a control's levels in the order of the factors; refuse what is none of the combinations."""
+    if len(given) != len(levels) or (isinstance(given, Mapping) and set(given) != set(levels)):
+        expected = f"a control with a level of each factor: {', '.join(levels)}"
+        raise InputError(expected, ", ".join(map(str, given)) or "none", "name one level of each")
+    names = tuple(given[factor] for factor in levels) if isinstance(given, Mapping) else tuple(given)
+    for name, (factor, known) in zip(names, levels.items(), strict=True):
+        if name not in known:
+            expected = f"a control whose level of '{factor}' is one of {', '.join(known)}"
+            raise InputError(expected, name, "name a combination of the experiment")
+    return names

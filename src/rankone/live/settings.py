@@ -18,7 +18,7 @@ from rankone.errors import InputError, JournalError
 from rankone.live import setting_kinds as kind
 from rankone.live.goals import GOALS, Goal, goals_of
 from rankone.live.lists import ITEM, MAX_POSITIONS, NO_CLICK, VOID, check_ranking
-from rankone.live.names import checked_factors, factors_of_pair
+from rankone.live.names import checked_factors, factors_of_pair, levels_in_order
 from rankone.live.setting_kinds import Setting, as_tuples, declare, micros
 from rankone.specs import did_you_mean
 
@@ -386,19 +386,6 @@ def default_policy(positions: int | None) -> str:
 
 def _one_of(name: str, known: Iterable[str]) -> str:
     return did_you_mean(name, known, f"these are the settings: {', '.join(known)}")
-
-
-def levels_in_order(given: Sequence[str] | Mapping[str, str], levels: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the names of a control's levels in the order of the factors; refuse what is none of the combinations."""
-    if len(given) != len(levels) or (isinstance(given, Mapping) and set(given) != set(levels)):
-        expected = f"a control with a level of each factor: {', '.join(levels)}"
-        raise InputError(expected, ", ".join(map(str, given)) or "none", "name one level of each")
-    names = tuple(given[factor] for factor in levels) if isinstance(given, Mapping) else tuple(given)
-    for name, (factor, known) in zip(names, levels.items(), strict=True):
-        if name not in known:
-            expected = f"a control whose level of '{factor}' is one of {', '.join(known)}"
-            raise InputError(expected, name, "name a combination of the experiment")
-    return names
 
 
 def checked_combinations(sizes: Sequence[int]) -> None:
