@@ -11,7 +11,7 @@ from rankone.kernels.feedback import Scratch
 from rankone.kernels.play import play_through
 from rankone.numerics.seeds import generator
 from rankone.problems import Drift, Drifting, load_problem, save_problem
-from rankone.problems.drifting import rate_at
+from rankone.problems.drifting import DRIFT_HALF, DRIFT_SMOOTH
 from rankone.testing import ProblemSuite
 
 SPECS = [
@@ -28,6 +28,21 @@ class TestEveryDriftingProblem(ProblemSuite):
     @pytest.fixture(autouse=True, params=SPECS)
     def _each(self, request):
         self.problem = rankone.as_problem(request.param)
+
+
+def rate_at(world, decision, shown):
+    """How often a combination is clicked at a decision: a slow twin of the kernels."""
+    segment = int(np.searchsorted(world.starts, decision, "right")) - 1
+    number = int(np.ravel_multi_index(tuple(shown), tuple(world.sizes)))
+    rate = world.rates[segment, number]
+    if world.clock[DRIFT_SMOOTH] and segment + 1 < len(world.starts):
+        start, end = world.starts[segment : segment + 2]
+        rate += (world.rates[segment + 1, number] - rate) * (decision - start) / (end - start)
+    if world.level[DRIFT_HALF] > 0.0:
+        rate *= 0.5 ** (sum(world.shown[world.first + np.array(shown)]) / world.level[DRIFT_HALF])
+    for swing, period in world.cycles.tolist():
+        rate *= (1.0 + swing * np.sin(2.0 * np.pi * decision / period)) / (1.0 + swing)
+    return rate
 
 
 def regret_of(problem, pair, steps):

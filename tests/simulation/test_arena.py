@@ -157,7 +157,7 @@ def test_worlds_that_change_have_an_arena():
     halves = [entry.half for entry in ARENAS["drifting"]]
     assert halves.count("tune") == halves.count("report")
     assert all(entry.problem().name == entry.name for entry in ARENAS["drifting"])
-    found = rankone.arena("needle-moves-8", ["glr-uts"], drifting=True, quick=True, runs=2, workers=1)
+    found = rankone.arena("needle-moves-8", ["glr-uts"], of="drifting", quick=True, runs=2, workers=1)
     assert found.table["policy"].to_list() == ["uts", "glr-uts"]
     assert found.settings["drifting"] is True
     for entry in ARENAS["drifting"]:  # what changes does so within the horizon that is played
@@ -165,11 +165,11 @@ def test_worlds_that_change_have_an_arena():
         assert (entry.problem(entry.horizon).digest, quick.name) == (whole.digest, entry.name)
         if len(getattr(whole, "starts", ())) > 1:
             assert quick.starts.tolist() == (whole.starts // 10).tolist()
-    everybody = {player.label for player in _players(None, "uts", _FIELDS["pairs"])}
+    everybody = {player.label for player in _players(None, "uts")}
     assert "glr-uts" not in everybody
-    assert "glr-uts" in {player.label for player in _players(None, "uts", _FIELDS["drifting"], ["drifting"])}
-    with pytest.raises(InputError, match="Expected one arena"):
-        rankone.arena(lists=True, drifting=True)
+    assert "glr-uts" in {player.label for player in _players(None, "uts", "drifting")}
+    with pytest.raises(InputError, match="Expected of as one of pairs, lists, factors"):
+        rankone.arena(of="everything")
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_features_have_arenas_of_their_own(name, entries):
     assert {entry.half for entry in entries} == {"tune", "report"}
     assert any(entry.trap for entry in entries)
     reference = _FIELDS[name].reference
-    players = {player.name for player in _players(None, reference, _FIELDS[name], [name])}
+    players = {player.name for player in _players(None, reference, name)}
     arrivals = {"mixture-ts", "lowrank-ts", "user-ts", "thompson"}
     expected = {"features": {"vac2-ucb", "c3-ucb", "cascade-ts"}, "visitors": {"logit-ts", "uts"}, "arrivals": arrivals}
     assert expected[name] <= players
@@ -191,6 +191,6 @@ def test_features_have_arenas_of_their_own(name, entries):
     assert "gibbs-ts" not in players
     chosen = {"features": "linear-40x4", "visitors": "visitors-3x3-two", "arrivals": "mixed-100x40"}[name]
     other = {"features": "random-list", "visitors": "uniform", "arrivals": "uniform"}[name]
-    found = rankone.arena(chosen, other, **{name: True}, runs=2, quick=True, workers=1)
+    found = rankone.arena(chosen, other, of=name, runs=2, quick=True, workers=1)
     assert found.scores()["policy"].to_list() == [reference, other]
-    assert found.settings[name] is True
+    assert found.settings["of"] == name

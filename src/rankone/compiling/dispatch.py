@@ -101,11 +101,12 @@ def _tell_apart(state_class: type) -> None:
             state_class.__name__ = f"{state_class.__name__}_{len(alike)}"
 
 
-def extends(state_class: Any) -> Callable[[type], Any]:
-    """Decorator: a class of state has the fields of another one and its own, and inherits the other's kernels."""
+def extends(state_class: Any, more: Any = None) -> Callable[[type], Any]:
+    """Decorator: a class of state has the fields of another one, of `more` and its own, and the first's kernels."""
 
     def extended(own: type) -> Any:
-        fields = namedtuple(own.__name__, dict.fromkeys((*state_class._fields, *own.__annotations__)))  # type: ignore[misc]
+        names = (*state_class._fields, *getattr(more, "_fields", ()), *getattr(own, "__annotations__", ()))
+        fields = namedtuple(own.__name__, dict.fromkeys(names))  # type: ignore[misc]
         about = {"__module__": own.__module__, "__qualname__": own.__qualname__, "__doc__": own.__doc__}
         return type(own.__name__, (own, fields, state_class), about)
 

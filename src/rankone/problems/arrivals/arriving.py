@@ -20,7 +20,7 @@ from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.seeds import generator
 from rankone.problems.arrivals.laws import arriving, shares_of
 from rankone.problems.base import Problem
-from rankone.problems.product_input import checked_name, probabilities
+from rankone.problems.product_input import checked_shares, probabilities
 from rankone.problems.registry import family
 from rankone.specs import number_in, whole_number
 
@@ -72,15 +72,12 @@ class Arrivals(Problem):
     ) -> None:
         self.rates = probabilities(rates, "rates", dimensions=2)
         users = len(self.rates)
-        weights = np.ones(users) if shares is None else np.array(shares, float)
-        if weights.shape != (users,) or not (weights > 0.0).all() or np.isinf(weights).any():
-            raise InputError("a share above 0 for each user", f"{weights.size} shares", f"name {users} shares")
-        self.weights = weights
+        self.weights = checked_shares(shares, "user", users)
         self.visits = whole_number("visits", visits, least=0)
         self.classes = None if classes is None else np.array(classes, np.int64)
         if self.classes is not None and self.classes.shape != (users,):
             raise InputError("a class for each user", f"{self.classes.size} classes", f"name {users} classes")
-        self.name = checked_name(name, lambda: f"{self.kind}:{users}x{self.rates.shape[1]}:{self.digest[:6]}")
+        self.name = self._named(name, *self.rates.shape)
 
     @property
     def shares(self) -> Floats:
@@ -138,9 +135,7 @@ class Arrivals(Problem):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that make the same problem."""
-        classes = None if self.classes is None else self.classes.tolist()
-        plain = {"rates": self.rates.tolist(), "shares": self.weights.tolist()}
-        return plain | {"visits": self.visits, "classes": classes, "name": self.name}
+        return super().to_dict() | {"shares": self.weights.tolist()}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {len(self.rates)} users x {self.rates.shape[1]} items>"

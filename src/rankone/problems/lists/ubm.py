@@ -81,7 +81,6 @@ class UBM(ListProblem):
 
     kind: ClassVar[str] = "ubm"
     reward: ClassVar[str] = "clicks"
-    parameter: ClassVar[str] = "examination"
 
     def __init__(
         self,
@@ -97,7 +96,7 @@ class UBM(ListProblem):
             do = "pass a row per position, with a number for no click above and one for each position"
             raise InputError("examination of n_positions rows and n_positions + 1 columns", f"{rows} x {columns}", do)
         self._best: tuple[int, ...] | None = None
-        super().__init__(attraction, len(self.examination), item_names, name)
+        super().__init__(attraction, len(self.examination), item_names=item_names, name=name)
 
     def best_decision(self) -> tuple[int, ...]:
         """Return the best list, or the best that exchanging items finds."""
