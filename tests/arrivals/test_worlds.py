@@ -8,7 +8,7 @@ import rankone
 from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
-from rankone.problems.arrivals import Arrivals, ClusteredLinear, latent, laws, mixed
+from rankone.problems.arrivals import Arrivals, ClusteredLinear, arriving, latent, mixed
 from rankone.problems.contextual import Coverage
 from rankone.testing import ProblemSuite
 
@@ -28,14 +28,14 @@ class TestWorlds(ProblemSuite):
 
 def _arrive(upto, visits, window, rng, counts):
     for step in range(60_000):
-        counts[laws.arriving(upto, visits, window, step, rng)] += 1
+        counts[arriving.arriving(upto, visits, window, step, rng)] += 1
 
 
-@pytest.mark.parametrize("law", laws.LAWS)
+@pytest.mark.parametrize("law", arriving.LAWS)
 def test_users_come_as_often_as_their_shares_say(law):
     users, counts = 40, np.zeros(40)
-    shares = laws.shares_of(law, users, 1)
-    compiled(_arrive, laws.__name__)(np.cumsum(shares), 30 if law == "cold" else 0, 4, generator(1), counts)
+    shares = arriving.shares_of(law, users, 1)
+    compiled(_arrive, arriving.__name__)(np.cumsum(shares), 30 if law == "cold" else 0, 4, generator(1), counts)
     errors = np.sqrt(60_000 * shares * (1.0 - shares))
     assert (np.abs(counts - 60_000 * shares) < 4.5 * errors).all()
 

@@ -105,34 +105,6 @@ def test_names_files_and_segments(tmp_path):
     assert problem.title == "needle, 8 x 8; changes = 3, daily = 0.6"
     save_problem(problem, tmp_path / "drifting.json")
     assert load_problem(tmp_path / "drifting.json").digest == problem.digest
-    rates = tmp_path / "rates.csv"
-    rates.write_text("decision,row,col,rate\n0,a,x,0.3\n0,b,x,0.1\n500,b,x,0.4\n")
-    found = rankone.as_problem(rates)
-    assert found.starts.tolist() == [0, 500]
-    assert found.tables().tolist() == [[0.3, 0.1], [0.3, 0.4]]
-    study = rankone.simulate(found, "uniform", horizon=1_000, runs=1, workers=1)
-    assert study.runs[0].regret[-1] > 0
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        ("0,a,x,nan", "a probability from 0 to 1 in"),
-        ("0,a,x,1.5", "a probability from 0 to 1 in"),
-        ("0,a,x,0.3\n500,a,x,0.1\n100,a,x,0.2", "a decision that is not before the line above"),
-        ("0,a,x,0.3\n²,a,x,0.1", "a decision as a whole number from 0 on in line 3"),
-        ("0,a,x,0.3\n9999999999999999999,a,x,0.1", "the decision at which a period begins .* at most"),
-        ("0,a,x,0.3,0.4", "4 values in line 2"),
-        ("0,,x,0.3", "a name of the row and of the column in line 2"),
-        ("0,a,x,0.3\n0,a,x,0.4", "one rate of a pair at a time"),
-        ("0,a,x,0.3\n9,b,y,0.4", "a rate of every pair from decision 0 on"),
-        ("9,a,x,0.3", "a rate of every pair from decision 0 on"),
-    ],
-)
-def test_files_that_cannot_be(tmp_path, lines, message):
-    (tmp_path / "rates.csv").write_text(f"decision,row,col,rate\n{lines}\n")
-    with pytest.raises(InputError, match=f"Expected {message}"):
-        rankone.as_problem(tmp_path / "rates.csv")
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,8 @@
 """Kernels dispatched on the type of a state, so that one compiled function serves every kind of state.
 
 Passing kernels as arguments, or closing over them, never hits Numba's cache in a new process; the type of an argument
-does. So a kernel is declared once, each class of state (a NamedTuple of arrays) registers its implementation, and
-compiled code that calls the kernel gets the implementation of its state's class inlined::
-
-    @dispatched
-    def settled(state):
-        "Tell whether the choice can never change again."
-
-    @settled.register(BestState)
-    def _settled(state):
-        return True
+does. So a kernel is declared once, each class of state (a NamedTuple of arrays) registers its implementation
+(``@settled.register(BestState)``), and compiled code that calls the kernel gets that of its state's class inlined.
 """
 
 import functools
@@ -126,11 +118,5 @@ def optional(declaration: Callable[Parameters, Result]) -> Dispatched[Parameters
 def derived(
     default: Callable[[type], Callable[Parameters, Result] | None],
 ) -> Callable[[Callable[Parameters, Result]], Dispatched[Parameters, Result]]:
-    """Declare a kernel whose default depends on what else a class of state has registered; None: there is no default.
-
-    Use it where a default is right only together with others, so that nobody has to remember which::
-
-        @derived(lambda world_class: _changes if move.has(world_class) else _stays)
-        def steady(world): ...
-    """
+    """Declare a kernel whose default depends on what else a class of state has registered; None: there is none."""
     return lambda declaration: Dispatched(declaration, default)

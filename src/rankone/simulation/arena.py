@@ -226,19 +226,9 @@ def arena(
         names = {ready.label: player.label for ready, player in zip(part.policies, players, strict=True)}
         summary = study.summary().with_columns(pl.col("policy").replace_strict(names))
         tables.append(_rows(summary, entry, world, part.horizon))
-    settings = {
-        "policies": [player.label for player in players],
-        "problems": problems,
-        "half": half,
-        "models": None if models is None else str(models),
-        "runs": runs,
-        "seed": seed,
-        "stretch": stretch,
-        "quick": quick,
-        "against": against,
-        "feedback": late.label,
-        "of": of,
-    }
+    settings = {"of": of, "policies": [player.label for player in players], "problems": problems, "half": half}
+    settings |= {"models": None if models is None else str(models), "runs": runs, "seed": seed, "stretch": stretch}
+    settings |= {"quick": quick, "against": against, "feedback": late.label}
     return Arena(pl.concat(tables), against, settings)
 
 
@@ -260,10 +250,7 @@ def _rows(summary: pl.DataFrame, entry: ArenaProblem, world: Problem, horizon: i
 
 
 def _chosen(
-    names: Sequence[str] | None,
-    half: Half | None,
-    models: str | Path | None,
-    field: Sequence[ArenaProblem] = ARENAS["pairs"],
+    names: Sequence[str] | None, half: Half | None, models: str | Path | None, field: Sequence[ArenaProblem]
 ) -> list[ArenaProblem]:
     if half is not None:
         one_of("half", half, typing.get_args(Half))

@@ -202,14 +202,8 @@ def sweep(
         for row in study.summary().to_dicts():
             summaries[row["problem"], row["policy"], part.horizon, part.feedback.label] = row
     table = pl.DataFrame([_row(point, summaries) for point in points], infer_schema_length=None)
-    settings = {
-        "problems": _plain(problems),
-        "policies": _plain(policies),
-        "horizon": _several(horizon),
-        "runs": runs,
-        "seed": seed,
-        "feedback": _plain(feedback),
-    }
+    settings = {"problems": _plain(problems), "policies": _plain(policies), "horizon": _several(horizon)}
+    settings |= {"runs": runs, "seed": seed, "feedback": _plain(feedback)}
     return Sweep(table, {name: list(values) for name, values in grid.items()}, x, settings)
 
 
@@ -304,7 +298,7 @@ def _points(grid: Grid, *given: list[Any]) -> Iterator[Point]:
 
 
 def _check_grid(grid: Grid, texts: Iterable[str]) -> None:
-    used = {name for text in texts for _, name, _, _ in _parts(text) if name is not None}
+    used = {name for text in texts for _, name, _, _ in _names_in(text) if name is not None}
     for name, values in grid.items():
         if isinstance(values, (str, bytes)) or not isinstance(values, Sequence) or len(values) == 0:
             raise InputError(f"a list of values for '{name}' of the grid", values, f"try {name} = [1, 2, 4]")
@@ -314,7 +308,7 @@ def _check_grid(grid: Grid, texts: Iterable[str]) -> None:
         raise InputError(f"values for '{{{name}}}'", "none in the grid", f"try {name} = [1, 2, 4] in the grid")
 
 
-def _parts(text: str) -> list[tuple[str, str | None, str | None, str | None]]:
+def _names_in(text: str) -> list[tuple[str, str | None, str | None, str | None]]:
     try:
         parts = list(Formatter().parse(text))
     except ValueError as error:

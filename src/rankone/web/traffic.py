@@ -18,7 +18,7 @@ from rankone.live.visitor_attributes import VisitorContext, checked_context
 from rankone.numerics.seeds import generator
 from rankone.problems import Drifting, Means, Problem, Product, RankOne
 from rankone.problems.arrivals import Arrivals
-from rankone.problems.arrivals.laws import arriving
+from rankone.problems.arrivals.arriving import arriving
 from rankone.problems.contextual import Visitors
 from rankone.problems.lists.base import ListProblem
 from rankone.web.timeline import SIMULATED

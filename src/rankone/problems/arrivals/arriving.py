@@ -13,16 +13,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from rankone.compiling.compiled import noalloc
 from rankone.errors import InputError
 from rankone.kernels.decision import DecisionKind
 from rankone.kernels.world import loss, observe, respond
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.seeds import generator
-from rankone.problems.arrivals.laws import arriving, shares_of
 from rankone.problems.base import Problem
 from rankone.problems.product_input import checked_shares, probabilities
 from rankone.problems.registry import family
-from rankone.specs import number_in, whole_number
+from rankone.specs import number_in, one_of, whole_number
 
 #: Click rates of each item in each class, as printed by Maillard and Mannor.
 FIGURES: dict[int, list[list[float]]] = {
@@ -31,6 +31,44 @@ FIGURES: dict[int, list[list[float]]] = {
     5: [[0.1, 0.621, 0.1, 0.362], [0.544, 0.697, 0.554, 0.181], [0.512, 0.409, 0.234, 0.1]],
 }
 _PURE = 0.05  # of the rates of a class, the share that is drawn again
+
+
+LAWS = ("uniform", "weighted", "zipf", "cold")
+
+
+def shares_of(law: str, users: int, seed: int) -> Floats:
+    """Return how much of the traffic each user is.
+
+    ``weighted`` draws weights from 0.1 to 0.9 (Maillard, Mannor 2014); ``zipf`` gives the k-th user a share of 1 / k;
+    of ``cold`` users nobody is more frequent, but nobody stays: see `Arrivals`.
+
+    >>> shares_of("zipf", 2, seed=0).round(3).tolist()
+    [0.667, 0.333]
+    """
+    one_of("arrivals", law, LAWS)
+    weights = np.ones(users)
+    if law == "weighted":
+        weights = generator(seed, "arrivals").uniform(0.1, 0.9, users)
+    elif law == "zipf":
+        weights = 1.0 / np.arange(1.0, users + 1.0)
+    return weights / weights.sum()
+
+
+@noalloc
+def arriving(upto: Floats, visits: int, window: int, step: int, rng: Any) -> int:
+    """Return the user who arrives: by shares; or, where `visits` is not 0, one of the `window` newest users, where
+    every so many visits a new one joins and the oldest leaves."""
+    users = len(upto)
+    if visits > 0:
+        return (step // visits + int(rng.random() * window)) % users
+    drawn, low, high = rng.random() * upto[users - 1], 0, users - 1
+    while low < high:
+        middle = (low + high) // 2
+        if drawn < upto[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 class ArrivalsWorld(NamedTuple):

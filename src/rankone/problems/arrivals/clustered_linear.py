@@ -19,7 +19,7 @@ from rankone.kernels.decision import DecisionKind
 from rankone.kernels.world import loss, observe, respond
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.seeds import generator
-from rankone.problems.arrivals.laws import arriving, shares_of
+from rankone.problems.arrivals.arriving import arriving, shares_of
 from rankone.problems.base import Problem
 from rankone.problems.registry import family
 from rankone.specs import number_in, whole_number
@@ -134,14 +134,7 @@ def _loss(world: ClusteredLinearWorld, shown: Any) -> float:
 
 @family("clustered-linear", ClusteredLinear)
 def clustered_linear(
-    n_users: int,
-    n_items: int,
-    *,
-    d: int = 25,
-    clusters: int = 2,
-    noise: float = 0.1,
-    skew: float = 0.0,
-    seed: int = 0,
+    n_users: int, n_items: int, *, d: int = 25, clusters: int = 2, noise: float = 0.1, skew: float = 0.0, seed: int = 0
 ) -> ClusteredLinear:
     """New items for each decision, payoffs linear in d features, the same for all users of a cluster.
 

@@ -87,4 +87,5 @@ class Coverage(FixedFeatures):
 
     def start(self) -> Any:
         """Return the world before the first visitor."""
-        return CoverageWorld(*super().start()._replace(best=np.array([self.best_value])), self.rates.copy())
+        world: Any = CoverageWorld
+        return world(*super().start()._replace(best=np.array([self.best_value])), self.rates.copy())

@@ -83,12 +83,7 @@ class UBM(ListProblem):
     reward: ClassVar[str] = "clicks"
 
     def __init__(
-        self,
-        attraction: Given,
-        examination: Any,
-        *,
-        item_names: Sequence[str] | None = None,
-        name: str | None = None,
+        self, attraction: Given, examination: Any, *, item_names: Sequence[str] | None = None, name: str | None = None
     ) -> None:
         self.examination = probabilities(examination, "examination", dimensions=2)
         rows, columns = self.examination.shape
