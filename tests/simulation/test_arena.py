@@ -37,11 +37,11 @@ def test_problems_are_named_once_and_split_in_two_like_halves():
 def test_the_third_part_is_played_where_it_is_named():
     from rankone.simulation.arena import _chosen
 
-    halves = [entry.half for entry in _chosen(None, None, None)]
+    halves = [entry.half for entry in _chosen(None, None, None, ARENAS["pairs"])]
     assert len(halves) == 22
     assert set(halves) == {"tune", "report"}, "figures of all of the arena are those of the two halves"
-    assert {entry.half for entry in _chosen(None, "headlines", None)} == {"headlines"}
-    assert [entry.name for entry in _chosen(["headlines-2x2", "trap-6"], None, None)] == ["trap-6", "headlines-2x2"]
+    assert {entry.half for entry in _chosen(None, "headlines", None, ARENAS["pairs"])} == {"headlines"}
+    assert [entry.name for entry in _chosen(["headlines-2x2", "trap-6"], None, None, ARENAS["pairs"])] == ["trap-6", "headlines-2x2"]
 
 
 def test_figures_are_those_of_the_runs():
@@ -159,7 +159,7 @@ def test_worlds_that_change_have_an_arena():
     assert all(entry.problem().name == entry.name for entry in ARENAS["drifting"])
     found = rankone.arena("needle-moves-8", ["glr-uts"], of="drifting", quick=True, runs=2, workers=1)
     assert found.table["policy"].to_list() == ["uts", "glr-uts"]
-    assert found.settings["drifting"] is True
+    assert found.settings["of"] == "drifting"
     for entry in ARENAS["drifting"]:  # what changes does so within the horizon that is played
         whole, quick = entry.problem(), entry.problem(entry.horizon // 10)
         assert (entry.problem(entry.horizon).digest, quick.name) == (whole.digest, entry.name)
