@@ -41,7 +41,10 @@ def test_the_third_part_is_played_where_it_is_named():
     assert len(halves) == 22
     assert set(halves) == {"tune", "report"}, "figures of all of the arena are those of the two halves"
     assert {entry.half for entry in _chosen(None, "headlines", None, ARENAS["pairs"])} == {"headlines"}
-    assert [entry.name for entry in _chosen(["headlines-2x2", "trap-6"], None, None, ARENAS["pairs"])] == ["trap-6", "headlines-2x2"]
+    assert [entry.name for entry in _chosen(["headlines-2x2", "trap-6"], None, None, ARENAS["pairs"])] == [
+        "trap-6",
+        "headlines-2x2",
+    ]
 
 
 def test_figures_are_those_of_the_runs():

@@ -1,10 +1,11 @@
 """More than two factors in all that studies do: late outcomes, sweeps, other executors, the arena."""
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import html
 
 import numpy as np
 import polars as pl
 import pytest
+import ThreadPoolExecutor
 from typer.testing import CliRunner
 
 import rankone
@@ -78,7 +79,7 @@ def test_an_arena_of_factors(tmp_path):
     assert np.isfinite(found.ratios()["mean_ratio"].to_numpy()).all()
     page = rankone.report(tmp_path).read_text()
     assert "rankone.arena(" in page
-    assert "of='factors'" in page
+    assert "of='factors'" in html.unescape(page)
     assert (tmp_path / "arena.png").exists()
     for more, said in (
         ({"policies": "ucb1-elim"}, "Expected a policy that plays combinations, as the arena asks for"),

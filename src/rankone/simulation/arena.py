@@ -226,9 +226,9 @@ def arena(
         names = {ready.label: player.label for ready, player in zip(part.policies, players, strict=True)}
         summary = study.summary().with_columns(pl.col("policy").replace_strict(names))
         tables.append(_rows(summary, entry, world, part.horizon))
-    settings = {"of": of, "policies": [player.label for player in players], "problems": problems, "half": half}
-    settings |= {"models": None if models is None else str(models), "runs": runs, "seed": seed, "stretch": stretch}
-    settings |= {"quick": quick, "against": against, "feedback": late.label}
+    settings: dict[str, Any] = {"of": of, "policies": [player.label for player in players], "problems": problems}
+    settings |= {"half": half, "models": None if models is None else str(models), "runs": runs, "seed": seed}
+    settings |= {"stretch": stretch, "quick": quick, "against": against, "feedback": late.label}
     return Arena(pl.concat(tables), against, settings)
 
 

@@ -202,8 +202,8 @@ def sweep(
         for row in study.summary().to_dicts():
             summaries[row["problem"], row["policy"], part.horizon, part.feedback.label] = row
     table = pl.DataFrame([_row(point, summaries) for point in points], infer_schema_length=None)
-    settings = {"problems": _plain(problems), "policies": _plain(policies), "horizon": _several(horizon)}
-    settings |= {"runs": runs, "seed": seed, "feedback": _plain(feedback)}
+    settings: dict[str, Any] = {"problems": _plain(problems), "policies": _plain(policies)}
+    settings |= {"horizon": _several(horizon), "runs": runs, "seed": seed, "feedback": _plain(feedback)}
     return Sweep(table, {name: list(values) for name, values in grid.items()}, x, settings)
 
 
