@@ -1,11 +1,11 @@
 """More than two factors in all that studies do: late outcomes, sweeps, other executors, the arena."""
 
-from concurrent.futures import html
+import html
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import polars as pl
 import pytest
-import ThreadPoolExecutor
 from typer.testing import CliRunner
 
 import rankone
