@@ -2,6 +2,7 @@
 
 import functools
 import typing
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -44,6 +45,24 @@ def resized(state: Any, axis: str, size: int) -> Any:
         more = [(0, size - own if letter == axis else 0) for letter, own in zip(sizes, old.shape, strict=True)]
         result = result._replace(**{name: np.pad(old, more)})
     return result
+
+
+def fields_of(states: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arrays of states by the state's name and their own: what `state_of` reads.
+
+    >>> from typing import NamedTuple
+    >>> class Counts(NamedTuple):
+    ...     clicks: int
+    >>> fields_of({"row": Counts(3)}), state_of(Counts, {"row_clicks": 3}, "row")
+    ({'row_clicks': 3}, Counts(clicks=3))
+    """
+    return {f"{what}_{name}": array for what, state in states.items() for name, array in state._asdict().items()}
+
+
+def state_of(kind: type[State], arrays: Mapping[str, Any], what: str) -> State:
+    """Return a state out of what `fields_of` returned, by its name."""
+    make: Any = kind
+    return make(*(arrays[f"{what}_{name}"] for name in make._fields))
 
 
 def _filled(dtype: Any, shape: str, given: dict[str, Any], name: str) -> Any:
