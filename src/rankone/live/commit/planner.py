@@ -32,12 +32,12 @@ from rankone.live.commit.decisions import (
     decision_of,
     items_of,
     knows,
+    list_limits,
     once_more,
     request_text,
     retired_note,
 )
 from rankone.live.commit.goal_requests import BESIDE, ONCE, GoalRequests, visitor_hash, visitor_key
-from rankone.live.commit.list_requests import list_limits
 from rankone.live.fold.fold import Fold
 from rankone.live.journal.clock import JournalTime
 from rankone.live.journal.events import (
