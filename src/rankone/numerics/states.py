@@ -74,7 +74,6 @@ def _filled(dtype: Any, shape: str, given: dict[str, Any], name: str) -> Any:
 
 @functools.cache
 def _declared(kind: Any) -> dict[str, tuple[Any, str]]:
-    """Return the type of numbers and the shape of each field."""
     hints = typing.get_type_hints(kind, include_extras=True)
     dtypes = {name: typing.get_args(typing.get_args(hints[name].__origin__)[1])[0] for name in kind._fields}
     return {name: (dtype, hints[name].__metadata__[0]) for name, dtype in dtypes.items()}
