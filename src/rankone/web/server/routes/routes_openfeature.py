@@ -26,7 +26,7 @@ from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.http.responses import Answer
 from rankone.web.server.request_batching import ServedExperiment
 from rankone.web.server.routes.operations import Call, answer, forbidden, operation
-from rankone.web.server.schemas.answers import Flag, Flags
+from rankone.web.server.schemas.answers import Flag
 from rankone.web.server.schemas.bodies import Body
 from rankone.wording.combinations import brief_combination
 
@@ -92,7 +92,9 @@ async def evaluate_flag(call: Call) -> Response:
     return answer(flags[flag])
 
 
-@operation("POST", _FLAGS, "ask", body=EvaluationBody, answers={200: Flags}, problems=(429,), refused=refused)
+@operation(
+    "POST", _FLAGS, "ask", body=EvaluationBody, answers={200: {"flags": list[Flag]}}, problems=(429,), refused=refused
+)
 async def evaluate_flags(call: Call) -> Response:
     """Evaluate all flags that the token may ask for, for a visitor (OFREP); 304 if the client has them already.
 

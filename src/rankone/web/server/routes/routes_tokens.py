@@ -8,26 +8,26 @@ from starlette.responses import Response
 from rankone.web.server.access.tokens import Token, create_token, list_tokens, revoke_token
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.routes.operations import Call, answer, forbidden, operation
-from rankone.web.server.schemas.answers import NewTokenAnswer, Tokens, Whoami, answer_of
+from rankone.web.server.schemas.answers import answer_of
 from rankone.web.server.schemas.bodies import NewToken
 
 Number = TypeVar("Number", int, float)
 
 
-@operation("GET", "/v1/whoami", "read", answers={200: Whoami})
+@operation("GET", "/v1/whoami", "read", answers={200: {"id": str | None, "scopes": list[str], "experiment": str}})
 async def whoami(call: Call) -> Response:
     """Tell what the caller may do."""
     return answer({"id": call.token, "scopes": call.caller.scopes, "experiment": call.caller.experiment})
 
 
-@operation("GET", "/v1/tokens", "admin", answers={200: Tokens})
+@operation("GET", "/v1/tokens", "admin", answers={200: {"tokens": list[Token]}})
 async def tokens(call: Call) -> Response:
     """List the tokens of the experiments that the caller administers, without their secrets."""
     known = [_shown(token) for token in await _tokens(call) if call.caller.may("admin", token.experiment)]
     return answer({"tokens": known})
 
 
-@operation("POST", "/v1/tokens", "admin", body=NewToken, answers={201: NewTokenAnswer})
+@operation("POST", "/v1/tokens", "admin", body=NewToken, answers={201: {"id": str, "token": str}})
 async def make_token(call: Call) -> Response:
     """Make a token, which ends no later and may do no more than the caller's token. It is shown only once."""
     wanted = call.body
