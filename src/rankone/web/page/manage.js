@@ -9,7 +9,7 @@ const LEADING = "the leader", ANY = "any";
 let api = null; // { get, send, look }
 let who = null; // what our token may do
 let now = null; // the view that is shown
-let drawn = ""; // what the forms were made for: they are made again only if that changes, or half-typed words would go
+let drawn = ""; // what the forms were made for: they are made again only if that changes
 const answers = new Map(); // what each form answered last, by its title: that stays when forms are made again
 
 export const field = (title, input, more = {}) => element("label", more, title, input);
@@ -176,7 +176,8 @@ export async function showManage(view, identity, names) {
   const factors = view ? view.report.factors : [];
   const wanted = JSON.stringify([name, stopped, factors.map((factor) => [factor.name, living(factor)]), view?.report.forbidden, who, names]);
   if (wanted === drawn) return;
-  if (drawn && JSON.parse(drawn)[0] !== name) { // nobody can show a new token again: that stays
+  const same = drawn && JSON.parse(drawn)[0] === name;
+  if (drawn && !same) { // nobody can show a new token again: that stays
     for (const [title, said] of answers) if (!said.querySelector(".secret")) answers.delete(title);
   }
   drawn = wanted;
@@ -187,9 +188,14 @@ export async function showManage(view, identity, names) {
     parts.push(make, hook, await createForm(api), list, hooks); // what is wide comes last
   }
   const note = "This token may look only: one with the scope admin may change experiments here.";
+  const before = same ? typed() : new Map();
   $("manage-parts").replaceChildren(...(parts.length ? parts : [element("p", { class: "note" }, note)]));
+  for (const [key, field] of typed()) field.value = before.get(key)?.value ?? field.value;
   await showChanges();
 }
+
+// The texts of all forms, by form and name: what is half-typed stays when forms are made again.
+const typed = () => new Map([...$("manage-parts").querySelectorAll(".act-form > .fields input:not([type])")].map((field) => [`${field.form.querySelector("h3").textContent} ${field.name}`, field]));
 
 export function offerManage(given) {
   api = given;
