@@ -25,7 +25,7 @@ from rankone.web.encoding import encode
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.http.responses import Answer
 from rankone.web.server.request_batching import ServedExperiment
-from rankone.web.server.routes.operations import Call, answer, forbidden, operation
+from rankone.web.server.routes.operations import Call, answer, forbidden, operation, tagged
 from rankone.web.server.schemas.answers import Flag
 from rankone.web.server.schemas.bodies import Body
 from rankone.wording.combinations import brief_combination
@@ -113,9 +113,7 @@ async def evaluate_flags(call: Call) -> Response:
         raise refused
     content = encode({"flags": flags})
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    if tag in call.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers={"ETag": tag})
-    return Answer(content, headers={"ETag": tag})
+    return tagged(call, content, tag, "application/json", {"Cache-Control": "no-store"})
 
 
 async def _evaluated(call: Call, name: str) -> list[dict[str, Any]]:

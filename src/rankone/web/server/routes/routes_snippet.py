@@ -17,13 +17,12 @@ from rankone.live import Ask, Tell, Void
 from rankone.live.messages import AskedBefore, Decision, Outcome, Track
 from rankone.live.visitor_attributes import IGNORE, context_in_line
 from rankone.web.server.http.problem_json import Problem
-from rankone.web.server.routes.operations import ONE, Call, answer, operation
+from rankone.web.server.routes.operations import ONE, Call, answer, operation, tagged
 from rankone.web.server.routes.routes_decisions import OUTCOME, answer_tell
 from rankone.web.server.schemas.bodies import BeaconBody, TrackBody, VisitBody
 
 _PAGE = Path(__file__).parents[2] / "page"
 _HEADERS = {
-    "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "cross-origin",  # it is made to run in other sites' pages
     "Cache-Control": "public, max-age=3600",
     "Vary": "Accept-Encoding",
@@ -114,12 +113,9 @@ async def _tracked(call: Call, name: str) -> Track:
 async def snippet(call: Call) -> Response:
     """Return the snippet."""
     plain, packed, tag = _written()
-    headers = {**_HEADERS, "ETag": tag}
-    if tag in call.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
     if "gzip" in call.headers.get("accept-encoding", ""):
-        return Response(packed, media_type="text/javascript", headers={**headers, "Content-Encoding": "gzip"})
-    return Response(plain, media_type="text/javascript", headers=headers)
+        return tagged(call, packed, tag, "text/javascript", {**_HEADERS, "Content-Encoding": "gzip"})
+    return tagged(call, plain, tag, "text/javascript", _HEADERS)
 
 
 @functools.cache

@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.routes.operations import Call, answer, forbidden, operation
-from rankone.web.server.schemas.bodies import NewWebhook
+from rankone.web.server.schemas.bodies import body_of
 from rankone.web.webhooks.hooks import Webhook, add_webhook, list_webhooks, remove_webhook
 from rankone.web.webhooks.sending import send_test
 
@@ -17,7 +17,7 @@ async def webhooks(call: Call) -> Response:
     return answer({"webhooks": [hook.shown() for hook in await _mine(call)]})
 
 
-@operation("POST", "/v1/webhooks", "admin", body=NewWebhook, answers={201: {"id": str, "secret": str}})
+@operation("POST", "/v1/webhooks", "admin", body=body_of(add_webhook), answers={201: {"id": str, "secret": str}})
 async def make_webhook(call: Call) -> Response:
     """Add a webhook: it is told what stands, and from then on what happens. Its secret is shown only once."""
     wanted = call.body.model_dump()

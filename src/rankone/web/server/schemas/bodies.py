@@ -23,8 +23,6 @@ from rankone.live.visitor_attributes import (
     checked_context,
     checked_declaration,
 )
-from rankone.web.server.access.tokens import EVERY, MAX_DAYS, MAX_RATE, SCOPES
-from rankone.web.webhooks.hooks import EVENTS, FORMATS
 
 
 def _addressable(value: str) -> str:
@@ -162,26 +160,24 @@ class AskBody(Body):
         return self.count
 
 
-class OutcomeBody(Body):
-    """Whether what a decision showed was clicked; or the value of a goal (left out: of the one that steers)."""
-
+class _Told(Body):
     clicked: Clicked | None = None
     seen: Seen | None = None
     goal: Text | None = None
     value: Value | None = None
     key: Text | None = Field(None, description="an outcome of a goal counts once for its key")
+
+
+class OutcomeBody(_Told):
+    """Whether what a decision showed was clicked; or the value of a goal (left out: of the one that steers)."""
+
     source: Text | None = Field(None, description="who tells; false clicks can be excluded by it")
 
 
-class Told(Body):
+class Told(_Told):
     """One outcome of a batch."""
 
     id: Annotated[str, Field(max_length=MAX_NAME)]
-    clicked: Clicked | None = None
-    seen: Seen | None = None
-    goal: Text | None = None
-    value: Value | None = None
-    key: Text | None = None
 
 
 class TellBody(Body):
@@ -250,7 +246,7 @@ class WinnersQuery(Body):
 Moment = Annotated[float, Field(ge=0, le=1e11)]
 # What an argument of a function of the library may be in JSON, by its name. What else is wrong, the library says.
 _ARGUMENTS: dict[str, Any] = {
-    **dict.fromkeys(("factor", "name", "source", "token", "why", "aim"), Text),
+    **dict.fromkeys(("factor", "name", "source", "token", "why", "aim", "experiment", "note", "format"), Text),
     **dict.fromkeys(("rate", "lift", "margin", "error", "visitors_a_day"), float),
     **dict.fromkeys(("average", "spread", "cap", "worse_by"), float),
     "levels": ByFactor,
@@ -259,12 +255,15 @@ _ARGUMENTS: dict[str, Any] = {
     "until": Moment,
     "prior": bool,
     "older_than": Seconds,
+    "address": Annotated[str, Field(max_length=2_000)],
+    **dict.fromkeys(("events", "scopes"), list[Text]),
+    "days": float | None,
     "factors": Annotated[
         dict[Text, Annotated[int, Field(ge=1, le=MAX_LEVELS)]], Field(min_length=1, max_length=MAX_FACTORS)
     ],
     "goals": Annotated[int, Field(ge=1, le=MAX_GOALS)],
 }
-_NOT_SENT = ("self", "rows", "cols", "seed", "progress")
+_NOT_SENT = ("self", "rows", "cols", "seed", "progress", "database", "private", "by", "now")
 
 
 def body_of(function: Callable[..., Any], needed: Sequence[str] = (), **kinds: Any) -> Any:
@@ -275,34 +274,12 @@ def body_of(function: Callable[..., Any], needed: Sequence[str] = (), **kinds: A
             kind, default = (_ARGUMENTS | kinds)[name], argument.default
             said = re.search(rf"^    {name}: (.*(?:\n {{8}}.*)*)", text, re.MULTILINE)
             about = Field(description=" ".join(said[1].split()) if said else None)
+            default = [] if default == () else default
             required = default is argument.empty or name in needed
             optional = kind | None if default is None and not required else kind
             fields[name] = (Annotated[optional, about], ... if required else default)
     made = "".join(map(str.capitalize, function.__name__.split("_")))
     return create_model(f"{made}Body", __base__=Body, __doc__=text.partition("\n")[0], **fields)
-
-
-class NewToken(Body):
-    """A token to make: it may do no more than the token that asks for it."""
-
-    scopes: Annotated[list[Literal[SCOPES]], Field(min_length=1, max_length=len(SCOPES))]  # type: ignore[valid-type]
-    experiment: Text = Field(EVERY, description="the one it is for; *: all of them")
-    note: Text | None = Field(None, description="what it is for")
-    days: Annotated[float, Field(gt=0, le=MAX_DAYS)] | None = Field(365.0, description="until it expires; null: never")
-    rate: Annotated[int, Field(ge=1, le=MAX_RATE)] | None = Field(None, description="decisions and outcomes a second")
-
-
-class NewWebhook(Body):
-    """A webhook to add. Addresses of private networks are added on the machine of the database only."""
-
-    address: Annotated[str, Field(max_length=2_000)] = Field(
-        description="https://..., or mailto:ann@shop.example for e-mail"
-    )
-    events: Annotated[list[Literal[tuple(EVENTS)]], Field(max_length=len(EVENTS))] = Field(  # type: ignore[valid-type]
-        [], description="what it is told about; none: everything"
-    )
-    experiment: Text = Field(EVERY, description="the one it is told about; *: all of them")
-    format: Literal[FORMATS] | None = Field(None, description="left out: as the address has it")  # type: ignore[valid-type]
 
 
 class _FromAPage(Body):
