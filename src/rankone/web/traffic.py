@@ -1,9 +1,9 @@
 """A simulated audience: visitors who click by the probabilities of a problem, labelled as simulated in the journal."""
 
+import contextlib
 import math
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,7 +92,6 @@ def simulate_traffic(
     rate: float = 200.0,
     visits: int | None = None,
     batch: int = 10,
-    workers: int = 2,
     seed: int = 0,
     context: VisitorContext | Mapping[str, Any] | None = None,
     begin: Callable[[str], None] = lambda truth: None,
@@ -100,8 +99,8 @@ def simulate_traffic(
 ) -> tuple[int, int]:
     """Send visitors to an experiment, which is made if it is missing; return (visits, clicks).
 
-    At most `rate` visits a second come in batches of `batch`, over `workers` connections, until there were `visits`
-    of them (None: until interrupted). `policy` is for an experiment that is made. `context` is said of all these
+    At most `rate` visits a second come in batches of `batch`, until there were `visits` of them (None: until
+    interrupted). `policy` is for an experiment that is made. `context` is said of all these
     visitors: run it again, with another problem, for those of another one. `begin` hears the truth, `progress` visits
     and clicks. Where users arrive by themselves (`latent:50x5`), the policy that is made chooses for each.
     """
@@ -112,38 +111,14 @@ def simulate_traffic(
     factors, named = _levels_of(experiment, problem)
     begin(truth_of(problem, factors))
     audience = _Audience(experiment, problem, list(factors.values()), known, named)
-    due = iter(_paced(rate, visits, batch, audience.over))
-    taking = threading.Lock()
-
-    def visit(worker: int) -> None:
-        rng = generator(seed, "audience", worker)
-        try:
-            while True:
-                with taking:
-                    count = next(due, 0)
-                if not count:
-                    break
-                audience.visit(count, rng)
-                progress(audience.visits, audience.clicks)
-        except BaseException as error:
-            audience.failure = error
-            audience.over.set()
-        finally:
-            experiment.close()
-
-    threads = [threading.Thread(target=visit, args=(number,), daemon=True) for number in range(workers)]
-    for thread in threads:
-        thread.start()
-    try:
-        for thread in threads:
-            while thread.is_alive():
-                thread.join(0.1)
-    except KeyboardInterrupt:
-        audience.over.set()
-        for thread in threads:
-            thread.join()
-    if audience.failure is not None:
-        raise audience.failure
+    rng, came, began = generator(seed, "audience"), 0, time.monotonic()
+    with contextlib.suppress(KeyboardInterrupt):
+        while count := batch if visits is None else min(batch, visits - came):
+            time.sleep(max(0.0, began + came / rate - time.monotonic()))
+            came += count
+            audience.visit(count, rng)
+            progress(audience.visits, audience.clicks)
+    experiment.close()
     return audience.visits, audience.clicks
 
 
@@ -174,17 +149,8 @@ def _create(client: Client, name: str, problem: Problem, policy: str | None, kno
             made.forbid(rule)
 
 
-def _paced(rate: float, visits: int | None, batch: int, over: threading.Event) -> Iterator[int]:
-    """Yield how many visitors come next, when it is time for them, until all came or it is over."""
-    came, began = 0, time.monotonic()
-    while (count := batch if visits is None else min(batch, visits - came)) and not over.is_set():
-        over.wait(max(0.0, began + came / rate - time.monotonic()))
-        came += count
-        yield count
-
-
 class _Audience:
-    """Who visits: what they are shown and whether they click, for several threads."""
+    """Who visits: what they are shown and whether they click."""
 
     def __init__(
         self,
@@ -196,11 +162,9 @@ class _Audience:
     ) -> None:
         self._experiment, self._problem, self._known, self._named = experiment, problem, known, named
         self._indices = [{name: index for index, name in enumerate(names)} for names in factors]
-        self._world, self._mutex = problem.start(), threading.Lock()
+        self._world = problem.start()
         self._came = 0  # visitors who saw something, which is the time of a world that changes
-        self.over = threading.Event()
         self.visits = self.clicks = 0
-        self.failure: BaseException | None = None
 
     def visit(self, count: int, rng: np.random.Generator) -> None:
         """Let some visitors come, and tell what they did."""
@@ -209,9 +173,8 @@ class _Audience:
         for answer in self._experiment.tell_many(outcomes, source=SIMULATED):
             if isinstance(answer, Exception):
                 raise answer
-        with self._mutex:
-            self.visits += count
-            self.clicks += sum(map(bool, clicks))
+        self.visits += count
+        self.clicks += sum(map(bool, clicks))
 
     def _visit(self, count: int, rng: np.random.Generator) -> tuple[list[Decision], list[Any]]:
         """Ask for some visitors; return what each is shown, and whether it is clicked."""
@@ -240,9 +203,8 @@ class _Audience:
         return tuple(index[name] for index, name in zip(self._indices, made.levels.values(), strict=True))
 
     def _arriving(self, count: int, rng: np.random.Generator) -> list[int]:
-        with self._mutex:
-            (visits, window), first = self._world.cold.tolist(), self._came
-            self._came += count
+        (visits, window), first = self._world.cold.tolist(), self._came
+        self._came += count
         return [arriving(self._world.upto, visits, window, first + index, rng) for index in range(count)]
 
     def _clicked_positions(self, made: Decision, rng: np.random.Generator) -> list[int]:
@@ -254,11 +216,10 @@ class _Audience:
     def _rate(self, shown: tuple[int, ...]) -> float:
         """Return how often this is clicked by now; a world that changes is worn by it."""
         if isinstance(self._problem, Drifting):
-            with self._mutex:
-                rate = rate_at(self._world, self._came, shown)
-                self._came += 1
-                for first, level in zip(self._world.first, shown, strict=True):
-                    self._world.shown[first + level] += 1.0
+            rate = rate_at(self._world, self._came, shown)
+            self._came += 1
+            for first, level in zip(self._world.first, shown, strict=True):
+                self._world.shown[first + level] += 1.0
             return float(rate)
         if isinstance(self._problem, Means):
             return float(self._problem.means[shown])
