@@ -190,12 +190,18 @@ export async function showManage(view, identity, names) {
   const note = "This token may look only: one with the scope admin may change experiments here.";
   const before = same ? typed() : new Map();
   $("manage-parts").replaceChildren(...(parts.length ? parts : [element("p", { class: "note" }, note)]));
-  for (const [key, field] of typed()) field.value = before.get(key)?.value ?? field.value;
+  for (const [key, field] of typed()) if (before.has(key)) take(field, before.get(key));
   await showChanges();
 }
 
-// The texts of all forms, by form and name: what is half-typed stays when forms are made again.
-const typed = () => new Map([...$("manage-parts").querySelectorAll(".act-form > .fields input:not([type])")].map((field) => [`${field.form.querySelector("h3").textContent} ${field.name}`, field]));
+// The fields of all forms, by form and name: what is half-typed stays when forms are made again.
+const typed = () => new Map([...$("manage-parts").querySelectorAll(".act-form > .fields :is(input, select)")].map((field) => [
+  [field.form.querySelector("h3").textContent, field.name, field.type === "checkbox" ? field.value : ""].join("\n"), field]));
+
+function take(field, old) {
+  if (field.type === "checkbox") field.checked = old.checked;
+  else if (!field.options || [...field.options].some(({ value }) => value === old.value)) field.value = old.value;
+}
 
 export function offerManage(given) {
   api = given;

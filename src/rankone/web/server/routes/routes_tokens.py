@@ -9,10 +9,10 @@ from rankone.web.server.access.tokens import SCOPES, Token, create_token, list_t
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.routes.operations import Call, answer, forbidden, operation
 from rankone.web.server.schemas.answers import answer_of
-from rankone.web.server.schemas.bodies import body_of
+from rankone.web.server.schemas.bodies import Text, body_of
 
 Number = TypeVar("Number", int, float)
-_NEW = body_of(create_token, rate=int, scopes=list[Literal[SCOPES]])  # type: ignore[valid-type]
+_NEW = body_of(create_token, rate=int, note=Text | None, scopes=list[Literal[SCOPES]])  # type: ignore[valid-type]
 
 
 @operation("GET", "/v1/whoami", "read", answers={200: {"id": str | None, "scopes": list[str], "experiment": str}})
@@ -39,7 +39,9 @@ async def make_token(call: Call) -> Response:
     left = None if mine.expires is None else (mine.expires - time.time()) / 86_400
     days, rate = _least(wanted.days, left), _least(wanted.rate, mine.rate)
     text = await call.service.off_loop(
-        lambda: create_token(call.service.database, wanted.scopes, wanted.experiment, wanted.note, days, rate, by=by)
+        lambda: create_token(
+            call.service.database, wanted.scopes, wanted.experiment, wanted.note or "", days, rate, by=by
+        )
     )
     return answer({"id": text.split("_")[1], "token": text}, 201)
 
