@@ -22,10 +22,9 @@ from rankone.cli.service.serve import _PREFIX
 from rankone.errors import InputError
 from rankone.live import Database
 from rankone.web.server.access.tokens import create_token
-from rankone.web.server.listening import listen_at
 from rankone.web.server.logs import JsonFormatter, log_request
 from rankone.web.server.options import ServerOptions
-from rankone.web.server.serve import check_certificate, wait_for
+from rankone.web.server.serve import check_certificate, listen_at, wait_for
 
 from .helpers import HOMEPAGE, WAIT, Api, running
 
