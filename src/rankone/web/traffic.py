@@ -10,16 +10,15 @@ import numpy as np
 
 from rankone.client.client import Client, RemoteExperiment
 from rankone.errors import InputError
-from rankone.kernels.world import respond
+from rankone.kernels.world import move, respond
 from rankone.live.lists import ITEM
 from rankone.live.messages import Decision
 from rankone.live.visitor_attributes import VisitorContext, checked_context
 from rankone.numerics.seeds import generator
 from rankone.problems import Drifting, Means, Problem, Product, RankOne
 from rankone.problems.arrivals import Arrivals
-from rankone.problems.arrivals.laws import arriving
+from rankone.problems.arrivals.arriving import arriving
 from rankone.problems.contextual import Visitors
-from rankone.problems.drifting import rate_at
 from rankone.problems.lists.base import ListProblem
 from rankone.web.timeline import SIMULATED
 from rankone.wording.combinations import combination_text
@@ -196,7 +195,7 @@ class _Audience:
             made = ask(count, source=SIMULATED, context=known)
             if isinstance(problem, ListProblem):
                 return made, [self._clicked_positions(each, rng) for each in made]
-            shown = [self._rate(self._shown(each)) for each in made]
+            return made, [self._clicks(self._shown(each), rng) for each in made]
         return made, [bool(rng.random() < rate) for rate in shown]
 
     def _shown(self, made: Decision) -> tuple[int, ...]:
@@ -213,15 +212,9 @@ class _Audience:
         respond(self._world, items, clicked, rng)
         return [int(at) + 1 for at in np.flatnonzero(clicked)]
 
-    def _rate(self, shown: tuple[int, ...]) -> float:
-        """Return how often this is clicked by now; a world that changes is worn by it."""
-        if isinstance(self._problem, Drifting):
-            rate = rate_at(self._world, self._came, shown)
-            self._came += 1
-            for first, level in zip(self._world.first, shown, strict=True):
-                self._world.shown[first + level] += 1.0
-            return float(rate)
-        if isinstance(self._problem, Means):
-            return float(self._problem.means[shown])
-        assert isinstance(self._problem, Product)
-        return self._problem.rate(*shown)
+    def _clicks(self, shown: tuple[int, ...], rng: np.random.Generator) -> bool:
+        outcome = [0]
+        move(self._world, self._came, rng)
+        self._came += 1
+        respond(self._world, shown, outcome, rng)
+        return bool(outcome[0])
