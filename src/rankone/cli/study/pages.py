@@ -1,4 +1,4 @@
-"""``rankone explain``: a run of a policy as a page to step through."""
+"""``rankone explain``, ``rankone report``: a run of a policy, and a directory of results, as pages to hand on."""
 
 import sys
 from pathlib import Path
@@ -23,9 +23,22 @@ def explain(
     import rankone
 
     chosen = rankone.as_policy(policy)  # a wrong name is refused before anything is said
-    shown = None if problem is None else rankone.as_problem(problem)
+    if problem is not None:
+        rankone.as_problem(problem)
     print(f"Playing {chosen}; the first time on a machine this takes longer ...", file=sys.stderr)
-    explained = rankone.explain(chosen, shown, horizon=horizon, seed=seed)
+    explained = rankone.explain(chosen, problem, horizon=horizon, seed=seed)
     paths = explained.save(out)
     print(explained.frames[-1].text)
     print(f"Written: {', '.join(str(path) for path in paths)}")
+
+
+@command("report", example="out/study")
+def report(
+    directory: Path = typer.Argument(..., help="What simulate, arena or reproduce wrote with --out."),
+    out: Path | None = typer.Option(None, help="The file to write; default: report.html in the directory."),
+) -> None:
+    """Write one HTML report about a directory of results: charts, tables, settings and how to reproduce it."""
+    import rankone
+
+    path = rankone.report(directory, out)
+    print(f"Written: {path} ({path.stat().st_size / 1e6:.1f} MB, opens without a network)")
