@@ -12,7 +12,7 @@ from rankone.compiling.compiled import inlined, noalloc
 from rankone.kernels.decision import Layout
 from rankone.kernels.policy import learn, withdraw
 from rankone.numerics.arrays import Floats, Ints
-from rankone.numerics.structures.heap import drop_first, enter_last
+from rankone.numerics.structures.trees import drop_first, enter_last
 
 # Where a run is: the step, the checkpoint, how many decisions came after news, how many are open; the step to pause at.
 RUN_STEP, RUN_POINT, RUN_NEWS, RUN_OPEN, RUN_PAUSE = range(5)

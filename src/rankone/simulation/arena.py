@@ -28,6 +28,7 @@ from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.simulation.simulate import Part, listed, simulate_parts
 from rankone.simulation.store import read_about, write_about
 from rankone.specs import amount, as_seed, one_of, whole_number
+from rankone.wording.ratios import signed_percent
 from rankone.writing import write_table, writing_under
 
 
@@ -83,9 +84,23 @@ class Arena(Shown):
         table = pl.read_csv(Path(directory) / "arena.csv", infer_schema_length=None)
         return cls(table, about["against"], about["settings"])
 
+    @property
+    def headline(self) -> str:
+        """Which policy has the least regret over all problems, in at most 25 words."""
+        scores = self.scores()
+        best = scores.row(0, named=True)
+        if scores.height == 1:
+            return f"Nothing to compare: only {best['policy']} was played."
+        least = f"{best['policy']} has the least regret"
+        if best["policy"] == self.against:
+            return f"{least} over {amount(self.table['problem'].n_unique(), 'problem')}."
+        mean, worst = (signed_percent(best[name]) for name in ("against_mean", "against_worst"))
+        return f"{least}: {mean} against {self.against}, at worst {worst} on {best['worst_problem']}."
+
     def _sentence(self) -> str:
         problems = amount(self.table["problem"].n_unique(), "problem")
-        return f"Geometric means over {problems}, as multiples of the lower bound and of {self.against}'s regret:"
+        means = f"Geometric means over {problems}, as multiples of the lower bound and of {self.against}'s regret:"
+        return f"{self.headline}\n{means}"
 
     def _tables(self) -> dict[str, pl.DataFrame]:
         lists = {"robustness": self.robustness()} if self.of_lists else {}

@@ -125,7 +125,7 @@ class Sweep(Shown):
             useful = part.filter(explored).unique(x, maintain_order=True)
             exponent, se = None, None
             if len(useful) > 1:
-                exponent, se, *_ = fit_power_law(useful[x], useful["regret_mean"], useful["regret_se"].fill_null(0.0))
+                exponent, se = fit_power_law(useful[x], useful["regret_mean"], useful["regret_se"].fill_null(0.0))
             rows.append((panel, policy, exponent, se, len(useful), int(part["cut_off"].sum())))
         return pl.DataFrame(
             rows, ["panel", "policy", "exponent", "se", "points", "cut_off"], orient="row", infer_schema_length=None

@@ -53,6 +53,7 @@ def arena(
     if as_json:
         print_json(result.table.to_dicts())
         return
+    print(result.headline)
     titles = TITLES | {"against_mean": f"x {result.against}"}
     for table, shown, title in (
         (result.table, _RESULTS, f"The arena, seed {seed}, outcomes {feedback}"),
