@@ -68,12 +68,12 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.lists.contextual.cascade_woful import CascadeWOFUL as CascadeWOFUL
     from rankone.policies.lists.contextual.lin_ts_cascade import LinTSCascade as LinTSCascade
     from rankone.policies.lists.contextual.vac2_ucb import VAC2UCB as VAC2UCB
-    from rankone.policies.lists.positions.bc_ts import BCTS as BCTS
     from rankone.policies.lists.positions.gibbs_ts import GibbsTS as GibbsTS
     from rankone.policies.lists.positions.grab import Grab as Grab
     from rankone.policies.lists.positions.pb_mhb import PBMHB as PBMHB
-    from rankone.policies.lists.positions.pbm_pie import PBMPIE as PBMPIE
+    from rankone.policies.lists.positions.pbm_ts import BCTS as BCTS
     from rankone.policies.lists.positions.pbm_ts import PBMTS as PBMTS
+    from rankone.policies.lists.positions.pbm_ucb import PBMPIE as PBMPIE
     from rankone.policies.lists.positions.pbm_ucb import PBMUCB as PBMUCB
     from rankone.policies.lists.random_list import RandomList as RandomList
     from rankone.policies.lists.ranked_ts import RankedTS as RankedTS

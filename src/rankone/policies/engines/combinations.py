@@ -189,13 +189,6 @@ def room_to_reach(sizes: Ints, rules: Ints) -> int:
 
 
 @noalloc
-def clear_chances(cross: Any) -> None:
-    """Begin an answer of `chances` in which nothing is probable yet."""
-    for level in range(len(cross)):
-        cross[level] = 0.0
-
-
-@noalloc
 def count_changes(sizes: Ints, shown: Any, number: int) -> int:
     """Return in how many factors a combination differs from the one shown."""
     changed = 0

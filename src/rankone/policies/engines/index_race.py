@@ -46,7 +46,6 @@ from rankone.numerics.kl import bernoulli_kl, kl_upper
 from rankone.policies.combination_policy import combination_view
 from rankone.policies.engines.combinations import (
     add_chance,
-    clear_chances,
     is_forbidden,
     learn_combination,
     may_show,
@@ -353,7 +352,7 @@ def ties_with_held(state: Any, combination: int, level: float) -> bool:
 @chances.register(IndexState)
 def _chances(state: Any, shown: Any, cross: Any) -> bool:
     """Only ties between pairs never chosen are left to chance: their order was drawn, but nobody has seen it yet."""
-    clear_chances(cross)
+    cross[:] = 0.0
     counters, tied = state.counters, 1
     first, end, level = counters[RACE_HELD], counters[RACE_HELD] + 1, exploration_level(state, counters[RACE_ASKED] - 1)
     if counters[RACE_HELD_CHOSEN] < 0:

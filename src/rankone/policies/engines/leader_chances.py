@@ -11,7 +11,7 @@ import numpy as np
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import optional
 from rankone.numerics.structures.hash_tables import NOBODY, number_at
-from rankone.policies.engines.combinations import add_chance, clear_chances, may_show
+from rankone.policies.engines.combinations import add_chance, may_show
 from rankone.policies.engines.unimodal import (
     LEADER_ALL,
     LEADER_CHAMPION,
@@ -86,7 +86,7 @@ def leader_chances(state: Any, shown: Any, cross: Any) -> bool:
     """`chances` of a policy with a leader and scores without randomness; `spread` may be registered."""
     if nothing_known(state):
         return fill_evenly(state, cross)
-    clear_chances(cross)
+    cross[:] = 0.0
     last = state.counters[LEADER_LAST]
     first, end, best, weight = leaders_among(state)
     if last != NOBODY:

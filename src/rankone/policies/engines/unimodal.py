@@ -271,18 +271,12 @@ def _copy_slots(numbers: Any, keys: Any, table: Any) -> None:
         give_slot(keys, table, numbers[slot], slot)
 
 
-def _scores_of(state: Any, leader: int, result: Floats, rng: Any) -> None:
-    result[leader] = score(state, leader, leader, -np.inf, rng)
-    for index in range(reached(state, leader)):
-        combination = state.reach[index]
-        result[combination] = score(state, leader, combination, -np.inf, rng)
-
-
 def cross_scores(state: Any) -> Floats:
     """Return the score of the champion and of its cross, for those who watch; others have none."""
     champion, result = int(state.counters[LEADER_CHAMPION]), np.full(len(state.pulls), np.nan)
     if len(state.keys) == 0 and state.led[champion] > 0:
-        tiered(_scores_of, type(state).__module__)(state, champion, result, np.random.default_rng(0))
+        for combination in (champion, *state.reach[: reached(state, champion)]):
+            result[combination] = score(state, champion, combination, -np.inf, None)
     return result
 
 

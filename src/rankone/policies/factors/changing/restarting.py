@@ -77,20 +77,20 @@ class MUCBState(RestartState):
 class _Restarting(CombinationPolicy):
     keeps_each = True
 
-    def expected(self, given: int | None, breaks: int) -> tuple[int, int]:
+    def _expected(self, given: int | None, breaks: int) -> tuple[int, int]:
         """Return the horizon and how many changes are expected; refuse what is no such number."""
         horizon = needed_horizon(self, given)
         return horizon, whole_number("breaks", breaks, least=1, most=horizon, example=3)
 
-    def begin(self, state_class: Any, sizes: Ints, forbidden: Ints, watched: tuple[int, ...], *constants: float) -> Any:
+    def _begin_watching(self, kind: Any, sizes: Ints, forbidden: Ints, watched: tuple[int, ...], *given: float) -> Any:
         """Return the state before the first decision, with room for what is watched of each pair."""
         n = math.prod(sizes.tolist())
         if n * math.prod(watched) > 100_000_000:
             got = f"{n:,} combinations"
             raise InputError(f"few enough combinations for {self.name} to watch each", got, "choose 'glr-uts'")
         pulls, clicks, kept = np.zeros((3, n), np.int64)
-        given, counters = np.array(constants, np.float64), np.zeros(2, np.int64)
-        return state_class(pulls, clicks, counters, given, np.zeros((n, *watched)), kept, sizes, forbidden)
+        constants, counters = np.array(given, np.float64), np.zeros(2, np.int64)
+        return kind(pulls, clicks, counters, constants, np.zeros((n, *watched)), kept, sizes, forbidden)
 
 
 @dataclass(frozen=True)
@@ -112,10 +112,12 @@ class CusumUCB(_Restarting):
     use_when = "a reference: a world in which single pairs change"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> CusumUCBState:
-        horizon, breaks = self.expected(self.horizon, self.breaks)
+        horizon, breaks = self._expected(self.horizon, self.breaks)
         height = math.log(horizon / breaks)
         alpha = math.sqrt(breaks / horizon * height)
-        return self.begin(CusumUCBState, sizes, forbidden, (3,), 0.0, alpha, self.eps, height, float(self.first))
+        return self._begin_watching(
+            CusumUCBState, sizes, forbidden, (3,), 0.0, alpha, self.eps, height, float(self.first)
+        )
 
 
 @dataclass(frozen=True)
@@ -133,10 +135,10 @@ class GLRKLUCB(_Restarting):
     use_when = "a reference: a world with sudden changes, pairs that need not be rank-1"
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> GLRKLUCBState:
-        horizon, breaks = self.expected(self.horizon, self.breaks)
+        horizon, breaks = self._expected(self.horizon, self.breaks)
         alpha = 0.1 * math.sqrt(breaks * math.log(max(horizon, 2)) / horizon)
         period, delta = math.prod(sizes.tolist()) / alpha, 1.0 / math.sqrt(breaks * horizon)
-        return self.begin(GLRKLUCBState, sizes, forbidden, (MOST_BUCKETS, 2), period, delta)
+        return self._begin_watching(GLRKLUCBState, sizes, forbidden, (MOST_BUCKETS, 2), period, delta)
 
 
 @dataclass(frozen=True)
@@ -160,10 +162,12 @@ class MUCB(_Restarting):
         whole_number("an even window", self.window, most=self.window // 2 * 2)
 
     def _begin(self, sizes: Ints, forbidden: Ints) -> MUCBState:
-        (horizon, breaks), pairs = self.expected(self.horizon, self.breaks), math.prod(sizes.tolist())
+        (horizon, breaks), pairs = self._expected(self.horizon, self.breaks), math.prod(sizes.tolist())
         bound = math.sqrt(self.window / 2.0 * math.log(2.0 * pairs * horizon * horizon))
         gamma = math.sqrt(breaks * pairs * (2.0 * bound + 3.0 * math.sqrt(self.window)) / (2.0 * horizon))
-        return self.begin(MUCBState, sizes, forbidden, (self.window,), math.ceil(pairs / min(gamma, 1.0)), bound)
+        return self._begin_watching(
+            MUCBState, sizes, forbidden, (self.window,), math.ceil(pairs / min(gamma, 1.0)), bound
+        )
 
 
 @dispatched

@@ -188,8 +188,7 @@ def _join(state: Any, segment: int) -> None:
         grouping[SEG_GROUP, segment] = closest
         if grouping[SEG_SOURCE, segment] >= closest:
             grouping[SEG_SOURCE, segment] = NOBODY
-            for factor in range(len(state.sizes)):
-                state.own[segment, factor] = 0.0
+            state.own[segment, :] = 0.0
         _add(state, size + closest, segment)
         state.doubt[segment] = least
 
