@@ -23,16 +23,16 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.arrivals.mixture_ts import MixtureTS as MixtureTS
     from rankone.policies.arrivals.nmf_bandit import NMFBandit as NMFBandit
     from rankone.policies.arrivals.pts import PTS as PTS
-    from rankone.policies.arrivals.user_ts import UserTS as UserTS
+    from rankone.policies.arrivals.visits import UserTS as UserTS
     from rankone.policies.factors.best import Best as Best
     from rankone.policies.factors.changing.forgetting import DTS as DTS
-    from rankone.policies.factors.changing.forgetting import DiscountedUTS as DiscountedUTS
     from rankone.policies.factors.changing.forgetting import SWTS as SWTS
+    from rankone.policies.factors.changing.forgetting import DiscountedUTS as DiscountedUTS
     from rankone.policies.factors.changing.forgetting import SlidingUTS as SlidingUTS
     from rankone.policies.factors.changing.glr_uts import GLRUTS as GLRUTS
-    from rankone.policies.factors.changing.restarting import CusumUCB as CusumUCB
     from rankone.policies.factors.changing.restarting import GLRKLUCB as GLRKLUCB
     from rankone.policies.factors.changing.restarting import MUCB as MUCB
+    from rankone.policies.factors.changing.restarting import CusumUCB as CusumUCB
     from rankone.policies.factors.edge import Edge as Edge
     from rankone.policies.factors.elimination.rank1elim import Rank1Elim as Rank1Elim
     from rankone.policies.factors.elimination.rank1elim_kl import Rank1ElimKL as Rank1ElimKL
@@ -52,10 +52,10 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.factors.unimodal.top_two import TopTwo as TopTwo
     from rankone.policies.factors.unimodal.uts import UTS as UTS
     from rankone.policies.lists.batchrank import BatchRank as BatchRank
-    from rankone.policies.lists.cascades.cascade_kl_ucb import CascadeKLUCB as CascadeKLUCB
     from rankone.policies.lists.cascades.cascade_kl_ucb import DCMKLUCB as DCMKLUCB
-    from rankone.policies.lists.cascades.cascade_ts import CascadeTS as CascadeTS
+    from rankone.policies.lists.cascades.cascade_kl_ucb import CascadeKLUCB as CascadeKLUCB
     from rankone.policies.lists.cascades.cascade_ts import DCMTS as DCMTS
+    from rankone.policies.lists.cascades.cascade_ts import CascadeTS as CascadeTS
     from rankone.policies.lists.cascades.cascade_ts_gauss import CascadeTSGauss as CascadeTSGauss
     from rankone.policies.lists.cascades.cascade_ucb1 import CascadeUCB1 as CascadeUCB1
     from rankone.policies.lists.cascades.cascade_ucb1 import CombCascade as CombCascade

@@ -103,7 +103,6 @@ def _reach(state: Any, start: int, left: int) -> int:
 
 @noalloc
 def _draw_graph(state: Any, rng: Any) -> None:
-    """Draw a random graph until it is connected."""
     n = len(state.edges)
     chance, count = min(1.0, 3.0 * math.log(max(n, 2)) / n), 0
     while count < n:

@@ -181,7 +181,6 @@ def _fit_variances(state: Any) -> None:
 
 @sweep.register(LowRankState)
 def _sweep(state: Any, rng: Any) -> None:
-    """Redraw all users, then all items."""
     _fit_variances(state)
     state.sums[:], state.squares[:] = 0.0, 0.0
     for user in range(state.counters[U_USERS]):

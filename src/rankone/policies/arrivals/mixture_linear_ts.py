@@ -90,7 +90,6 @@ def _misfit(state: Any, user: int, each: int) -> float:
 
 @noalloc
 def _draw_label(state: Any, user: int, rng: Any) -> int:
-    """Draw the cluster of a user."""
     for each in range(len(state.weights)):
         state.weights[each] = state.shares[each]
         if state.seen[user, 0] > 0.0:
@@ -112,7 +111,6 @@ def draw_gamma(shape: float, rng: Any) -> float:
 
 @noalloc
 def _draw_theta(state: Any, each: int, rng: Any) -> None:
-    """Draw what features are worth to a cluster."""
     d, root, drawn, weight = len(state.drawn), state.root, state.drawn, 1.0 / state.settings[ML_NOISE]
     drawn[:], root[:] = 0.0, 0.0
     for k in range(d):

@@ -150,7 +150,6 @@ def _most_optimistic(state: Any, low: int, start: int, middle: int, level: float
 
 @noalloc
 def _choose_neighbour(state: Any, level: float, rng: Any) -> int:
-    """Return what to play, as the tag says it."""
     counters, order, ends = state.counters, state.order, state.ends
     chosen, most, ties = _LEADER, 0.0, 0
     for upper in range(counters[N_SUBSETS] - 1):

@@ -132,7 +132,6 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
 
 @noalloc
 def _could_reach(state: Any, item: int, x: float) -> bool:
-    """Tell whether the upper bound of an item reaches x."""
     phi, slope, exams = 0.0, 0.0, state.examination
     if x <= 0.0:
         return True
