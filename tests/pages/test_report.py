@@ -115,6 +115,8 @@ def test_an_arena(tmp_path):
     found = rankone.arena(["two-by-two"], ["ucb1"], runs=2, quick=True, workers=1)
     found.save(tmp_path)
     assert_frame_equal(Arena.load(tmp_path).scores(), found.scores())
+    assert "ucb1" in found.headline
+    assert len(found.headline.split()) <= 25
     blocks, _ = code(rankone.report(tmp_path).read_text())
     again = run_python(blocks[0])["result"]
     assert_frame_equal(again.table.drop("seconds"), found.table.drop("seconds"))

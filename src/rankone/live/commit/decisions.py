@@ -138,9 +138,8 @@ def request_text(count: int, source: Any, said: Any, known: Any) -> str:
 def advice(settings: Settings) -> str:
     """Return what to do where too many decisions are open."""
     if settings.outcomes.window:
-        return (
-            f"wait, since windows of {duration(settings.outcomes.window)} end them, or cancel old ones with void_open()"
-        )
+        window = duration(settings.outcomes.window)
+        return f"wait, since windows of {window} end them, or cancel old ones with void_open()"
     age = duration(settings.outcomes.max_age)
     do = "report or cancel open decisions, or cancel old ones with void_open()"
     return f"{do}; after {age} they make room automatically"

@@ -27,14 +27,14 @@ from rankone.specs import did_you_mean
 if TYPE_CHECKING:
     from rankone.live.commit.planner import Planner
 
-_BESIDE = "\t"  # between the parts of a stored key: no key that anybody names has one
+BESIDE = "\t"  # between the parts of a stored key: no key that anybody names has one
 _ERAS = 20  # looked through, the latest first, for a visitor's decision
-_ONCE = "tell each decision once; the first outcome stays"
+ONCE = "tell each decision once; the first outcome stays"
 
 
 def visitor_key(signer: str | None, token: str | None, visitor: str, eras: int, stopped: bool) -> str:
     """Return the key under which a visitor's decision is stored, while there is the same to choose from."""
-    return f"visitor{_BESIDE}{visitor_hash(signer, token, visitor, eras, stopped)}"
+    return f"visitor{BESIDE}{visitor_hash(signer, token, visitor, eras, stopped)}"
 
 
 def visitor_hash(signer: str | None, token: str | None, visitor: str, *when: int) -> str:
@@ -73,13 +73,12 @@ class GoalRequests:
         if index == 0 and not goal.adds_up:
             return self._planner.told(request, known, bool(units))
         if any((kind, who) == (Kind.VOID, BY_ASKER) for kind, who in known.so_far):
-            raise Contradiction("no outcome of a cancelled decision", f"an outcome of '{goal.name}'", _ONCE)
+            raise Contradiction("no outcome of a cancelled decision", f"an outcome of '{goal.name}'", ONCE)
         return self._tell(request, index, goal, known, units, key)
 
     def _tell(
         self, request: Tell | Track, index: int, goal: Goal, known: KnownDecision, units: int, key: str | None
     ) -> Outcome:
-        """Draft an outcome of a decision that is known."""
         window, at, number = window_of(goal, self._fold.settings), self._planner.draft.at, known.number
         pending = self._fold.goals and self._fold.goals.pending[index].get(number)
         already = (pending.units if pending else 0) + self._units.get((index, number), 0)
@@ -87,7 +86,7 @@ class GoalRequests:
             already = already or self._told(index, number)
             if already != units:
                 again = f"{as_value(already):g} again, or nothing, for '{goal.name}'"
-                raise Contradiction(again, f"{as_value(units):g}", _ONCE)
+                raise Contradiction(again, f"{as_value(units):g}", ONCE)
             return _answer(request, goal, units, "held" if window else "learned", repeated=True)
         late = known.at + window <= at if window else not known.open or self._planner.drafted(number)
         if late and key is None and units and units == self._told(index, number):
@@ -96,12 +95,8 @@ class GoalRequests:
         note = json.dumps(details)
         if units:
             cross = None if late else known.cross
-            self._draft(
-                index,
-                number,
-                units,
-                Texts(None, key, request.source, note, known.shown, None, None, request.token, cross),
-            )
+            told = Texts(None, key, request.source, note, known.shown, token=request.token, cross_chances=cross)
+            self._draft(index, number, units, told)
         if index == 0 and not late:
             clicked = generator(self._fold.settings.seed, "reward", number).random() < goal.share(already + units)
             self._planner.round_to(request, known, bool(clicked), window > 0)
@@ -128,15 +123,14 @@ class GoalRequests:
         return sum(row[VALUE] for row in rows if (row[KIND], row[TAG]) == (Kind.GOAL, index))
 
     def _stored_key(self, request: Tell | Track, index: int) -> str | None:
-        return request.key and _BESIDE.join(["goal", request.token or "", str(index), request.key])
+        return request.key and BESIDE.join(["goal", request.token or "", str(index), request.key])
 
     def _before(self, request: Tell | Track, key: str | None, goal: Goal, units: int) -> Outcome | None:
         """Return the answer to an outcome with a key that was told before; None: it was not."""
         if key is None:
             return None
-        told = self._keys.get(key) or next(
-            ((row[DECISION], row[VALUE]) for row in self._planner.events_with(key)), None
-        )
+        stored = ((row[DECISION], row[VALUE]) for row in self._planner.events_with(key))
+        told = self._keys.get(key) or next(stored, None)
         if told is None:
             return None
         if told[1] != units:
@@ -145,7 +139,6 @@ class GoalRequests:
         return _answer(request, goal, units, "unmatched" if told[0] < 0 else "held", repeated=True)
 
     def _of_visitor(self, request: Track) -> KnownDecision | None:
-        """Return the latest decision made for a visitor; None: there is none."""
         if self._fold.visitors is not None:
             number = self._fold.visitors.latest(visitor_hash(request.signer, request.token, request.visitor))
             return None if number is None else self._planner.known(number)

@@ -39,17 +39,14 @@ def list_limits(fold: Fold, request: Ask) -> dict[str, Any]:
     free = [at for at in range(size, 0, -1) if at not in pinned]
     moved = dict(zip(deep, free, strict=False))
     places = {str(moved.get(at, at)): name for at, name in pinned.items()}
-    return {
-        "list": numbers | ({"pinned": dict(sorted(places.items(), key=lambda each: int(each[0])))} if places else {})
-    }
+    stands = {"pinned": dict(sorted(places.items(), key=lambda each: int(each[0])))} if places else {}
+    return {"list": numbers | stands}
 
 
 def _numbers(names: list[str], given: list[str], what: str) -> list[int]:
     known = {name: number for number, name in enumerate(names)}
     for name in given:
         if name not in known:
-            do = did_you_mean(name, names, "add it first, or leave it out")
-            raise InputError(
-                f"items of the ranking to {'choose from' if what == 'candidates' else what}", f"'{name}'", do
-            )
+            expected = f"items of the ranking to {'choose from' if what == 'candidates' else what}"
+            raise InputError(expected, f"'{name}'", did_you_mean(name, names, "add it first, or leave it out"))
     return sorted(known[name] for name in given)

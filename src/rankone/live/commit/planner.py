@@ -36,7 +36,7 @@ from rankone.live.commit.decisions import (
     request_text,
     retired_note,
 )
-from rankone.live.commit.goal_requests import GoalRequests, visitor_hash, visitor_key
+from rankone.live.commit.goal_requests import BESIDE, ONCE, GoalRequests, visitor_hash, visitor_key
 from rankone.live.commit.list_requests import list_limits
 from rankone.live.fold.fold import Fold
 from rankone.live.journal.clock import JournalTime
@@ -67,9 +67,18 @@ from rankone.specs import amount
 _ID = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{32})")
 _ASK = int(Kind.ASK)
 _SECRET = len(NUMBERS)
-_SOURCE, _NOTE, _SHOWN, _CROSS = (
-    len(NUMBERS) + TEXTS.index(name) for name in ("source", "note", "shown", "cross_chances")
+_SOURCE, _NOTE, _SHOWN, _CONTEXT, _CROSS = (
+    len(NUMBERS) + TEXTS.index(name) for name in ("source", "note", "shown", "context", "cross_chances")
 )
+_ASKED = DECISION, VALUE, _SOURCE, _CONTEXT, _NOTE
+_NEW_KEY = "use a new key for a new request"
+_STATUS = {
+    Kind.TELL: ("learned", True),
+    Kind.LEARN: ("learned", True),
+    Kind.HOLD: ("held", False),
+    Kind.LATE: ("late", False),
+    Kind.VOID: ("void", False),
+}
 
 
 class Planner:
@@ -99,10 +108,8 @@ class Planner:
         planned: list[Any] = list(requests)
         asks = [index for index, request in enumerate(requests) if isinstance(request, Ask)]
         outcomes = [index for index, request in enumerate(requests) if not isinstance(request, Ask)]
-        for indices, carry_out in (
-            (outcomes, self._outcome),
-            (asks, self._ask),
-        ):  # so that what is known by now is used
+        # Outcomes first, so that what is known by now is used.
+        for indices, carry_out in ((outcomes, self._outcome), (asks, self._ask)):
             for index in indices:
                 try:
                     planned[index] = carry_out(planned[index])
@@ -129,12 +136,12 @@ class Planner:
         return self.told(request, decision, None if isinstance(request, Void) else self._value(request, decision))
 
     def _value(self, request: Tell, decision: KnownDecision) -> int:
-        """Return what was told as the journal keeps it."""
         if self._ranking:
             items = items_of(self._fold, decision.shown, decision.limits)
             return clicked_positions(request.clicked, request.seen, items).packed
-        if isinstance(request.clicked, Sequence):
-            raise InputError("clicked as True or False", request.clicked, "tell positions to a ranking alone")
+        if isinstance(request.clicked, Sequence) or request.seen is not None:
+            do = "tell positions, and how many were seen, to a ranking alone"
+            raise InputError("clicked as True or False", request.clicked, do)
         return int(bool(request.clicked))
 
     def told(self, request: Tell | Track | Void, decision: KnownDecision, value: int | None) -> Outcome:
@@ -145,9 +152,8 @@ class Planner:
         kind, known = before
         value_before = None if kind == Kind.VOID else known
         ended = any(kind in CLOSING for kind, _ in decision.so_far)
-        if (
-            self._ranking and kind == Kind.HOLD and isinstance(request, Tell) and value is not None and not ended
-        ):  # a list may be reported in parts
+        # A list may be reported in parts.
+        if self._ranking and kind == Kind.HOLD and isinstance(request, Tell) and value is not None and not ended:
             value = together(known, value)
             if value != known:
                 texts = _texts(request.source, request.token, decision.shown)
@@ -155,17 +161,15 @@ class Planner:
             return self._answer(request, value, Kind.HOLD, repeated=value == known)
         if value_before != value:
             expected = f"'{self._said(value_before)}' again, or nothing"
-            raise Contradiction(expected, self._said(value), _ONCE)
+            raise Contradiction(expected, self._said(value), ONCE)
         return self._answer(request, value, Kind(kind), repeated=True)
 
     def _said(self, value: int | None) -> str:
-        """Return an outcome in words."""
         if value is None:
             return "void"
         return told_in(value).text if self._ranking else "clicked" if value else "not clicked"
 
     def _answer(self, request: Any, value: int | None, kind: Kind, **more: Any) -> Outcome:
-        """Return what became of an outcome."""
         if self._ranking and value is not None:
             more |= told_in(value)._asdict()
         return Outcome(request.id, None if value is None else bool(value & CLICKED), *_STATUS[kind], **more)
@@ -227,7 +231,6 @@ class Planner:
                 yield number
 
     def _add(self, kind: Kind, number: int, tag: int, value: int, texts: Texts) -> None:
-        """Draft an event of a decision that was asked before."""
         self.draft.add(kind, number, tag, value, texts)
         self._new.setdefault(number, []).append((kind, value))
         self._closed += kind in CLOSING
@@ -300,23 +303,19 @@ class Planner:
         return KnownDecision(number, tag, bytes(shown), cross, opened is not None, own == secret, so_far, at, limits)
 
     def _first(self, request: Tell | Track | Void, decision: KnownDecision, value: int | None) -> Outcome:
-        """Draft the first outcome told of a decision."""
         ended = not decision.open or decision.number in self._new
         if isinstance(request, Void):
             if not decision.open and any(kind == Kind.VOID for kind, _ in decision.so_far):  # for its age, for example
                 return self._answer(request, None, Kind.VOID, repeated=True)
             if ended:
-                raise Contradiction(
-                    "a decision still open", "one whose window has ended", "cancel decisions within the window"
-                )
+                do = "cancel decisions within the window"
+                raise Contradiction("a decision still open", "one whose window has ended", do)
             kind, texts = Kind.VOID, _texts(None, request.token, decision.shown)
         else:
             kind, texts = Kind.TELL, _texts(request.source, request.token, decision.shown)
             if ended:
                 kind = Kind.LATE
-                if (
-                    value and not self._ranking
-                ):  # to be compared with those that came in time (`rankone.live.verdict.unequal_lateness`)
+                if value and not self._ranking:  # for `rankone.live.verdict.unequal_lateness`
                     texts = texts._replace(cross_chances=decision.cross)
             elif self._fold.settings.outcomes.window:
                 kind = Kind.HOLD
@@ -343,7 +342,7 @@ class Planner:
             return visitor_key(request.signer, request.token, request.visitor, *stretch)
         if request.key is None or request.token is None:
             return request.key
-        return f"{request.token}{_BESIDE}{request.key}"
+        return f"{request.token}{BESIDE}{request.key}"
 
     def _asked_before(
         self, request: Ask, stored_key: str, said: str | None, about: list[Any]
@@ -374,22 +373,7 @@ class Planner:
         return once_more(decisions, again)
 
 
-_ASKED = DECISION, VALUE, _SOURCE, len(NUMBERS) + TEXTS.index("context"), _NOTE
-_BESIDE = "\t"  # between the parts of a stored key: no key that anybody names has one
-_NEW_KEY = "use a new key for a new request"
-_ONCE = "tell each decision once; the first outcome stays"
-
-
 @functools.lru_cache(1000)
 def _texts(source: str | None, token: str | None, shown: bytes) -> Texts:
     """Return the texts of an outcome: whoever told it may have named neither. Those of one caller share them."""
     return Texts(source=source, token=token, shown=shown)
-
-
-_STATUS = {
-    Kind.TELL: ("learned", True),
-    Kind.LEARN: ("learned", True),
-    Kind.HOLD: ("held", False),
-    Kind.LATE: ("late", False),
-    Kind.VOID: ("void", False),
-}

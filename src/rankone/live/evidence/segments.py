@@ -19,6 +19,7 @@ import numpy as np
 from rankone.compiling.tiers import tiered
 from rankone.evidence.levels import TRAFFIC_RATIOS, Evidence, resized, start_evidence, weigh
 from rankone.live.factors import widened
+from rankone.live.setting_kinds import as_tuples
 from rankone.live.visitor_attributes import (
     Declaration,
     context_of,
@@ -205,25 +206,28 @@ class Segments:
 
     def arrays(self) -> dict[str, Any]:
         """Return all that is counted as plain arrays."""
-        result: dict[str, Any] = {"segment_unsaid": self.unsaid}
+        result: dict[str, Any] = {"unsaid": self.unsaid}
         if self.others is not None:
-            result["segment_others"] = self.others
+            result["others"] = self.others
         if self.texts:
-            result["segment_counts"] = np.stack(self.counts)
+            result["counts"] = np.stack(self.counts)
             for name in Evidence._fields:
-                result[f"segment_{name}"] = np.stack([getattr(evidence, name) for evidence in self.evidence])
+                result[name] = np.stack([getattr(evidence, name) for evidence in self.evidence])
         return result
 
-    def restore(self, texts: Sequence[str], declared: Declaration | None, ignored: Any, arrays: Any) -> None:
-        """Go on from what `arrays` returned."""
-        for text in texts:
+    def facts(self) -> list[Any]:
+        """Return what a snapshot keeps besides."""
+        return [self.texts, self.declared, self.ignored]
+
+    def restore(self, arrays: Any, facts: list[Any]) -> None:
+        """Go on from what `arrays` and `facts` returned."""
+        texts, declared, ignored = facts
+        for number, text in enumerate(texts):
             self.add(text)
-        self.declared, self.ignored = declared, Counter(ignored)
-        self.unsaid, self.others = arrays["segment_unsaid"], arrays.get("segment_others")
-        stored = {name: arrays[f"segment_{name}"] for name in ("counts", *Evidence._fields) if texts}
-        for number in range(len(texts)):
-            self.counts[number] = stored["counts"][number]
-            self.evidence[number] = Evidence(*(stored[name][number] for name in Evidence._fields))
+            self.counts[number] = arrays["counts"][number]
+            self.evidence[number] = Evidence(*(arrays[name][number] for name in Evidence._fields))
+        self.declared, self.ignored = as_tuples(declared), Counter(ignored)
+        self.unsaid, self.others = arrays["unsaid"], arrays.get("others")
 
 
 def _fits(text: str, declared: Declaration) -> bool:

@@ -109,14 +109,15 @@ def _status(fold: Fold, state: Verdict, goals: GoalOutcomes, index: int, error: 
     """Return what is known of a guardrail, of the combination that leads."""
     goal, levels = goals.goals[index], fold.numbers_of(state.leaders)
     if not fold.learned:
-        return OPEN  # nothing leads
+        return OPEN
+    cleared = CLEARED if state.leads else OPEN  # while nothing leads, a guess is not said to keep it
     each = [_against(fold, goals, index, factor, number, error) for factor, number in enumerate(levels)]
     low = math.prod(one.low for one in each)
     high = math.prod(math.inf if one.high is None else one.high for one in each)
     worse = goal.worse_by or 0.0
     if goal.better == MORE:
-        return VIOLATED if high < 1.0 - worse else CLEARED if low >= 1.0 - worse else OPEN
-    return VIOLATED if low > 1.0 + worse else CLEARED if high <= 1.0 + worse else OPEN
+        return VIOLATED if high < 1.0 - worse else cleared if low >= 1.0 - worse else OPEN
+    return VIOLATED if low > 1.0 + worse else cleared if high <= 1.0 + worse else OPEN
 
 
 def _holds_back(goal: Goal, status: str) -> bool:
