@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rankone.errors import Contradiction, InputError, KeyReused
@@ -21,6 +22,7 @@ from rankone.live.fold.fold import Fold
 from rankone.live.goals import AMOUNT, Goal
 from rankone.live.journal.events import BY_ASKER, DECISION, KIND, TAG, VALUE, Kind, Texts
 from rankone.live.messages import Outcome, Tell, Track
+from rankone.live.storage.driver import Row
 from rankone.numerics.seeds import generator
 from rankone.specs import did_you_mean
 
@@ -43,11 +45,14 @@ def visitor_hash(signer: str | None, token: str | None, visitor: str, *when: int
     return hashlib.blake2b(json.dumps([*whose, visitor, *when]).encode(), digest_size=16).hexdigest()
 
 
+_Stored = Callable[[Any], list[Row]]  # the events of a decision, or with a key
+
+
 class GoalRequests:
     """Plans the outcomes of goals among requests that wait together."""
 
-    def __init__(self, planner: Planner, fold: Fold) -> None:
-        self._planner, self._fold = planner, fold
+    def __init__(self, planner: Planner, fold: Fold, of_decision: _Stored, of_key: _Stored) -> None:
+        self._planner, self._fold, self._of_decision, self._of_key = planner, fold, of_decision, of_key
         self._units: dict[tuple[int, int], int] = {}  # drafted here, by goal and decision
         self._keys: dict[str, tuple[int, int]] = {}  # drafted here: decision and units
 
@@ -88,7 +93,7 @@ class GoalRequests:
                 again = f"{as_value(already):g} again, or nothing, for '{goal.name}'"
                 raise Contradiction(again, f"{as_value(units):g}", ONCE)
             return _answer(request, goal, units, "held" if window else "learned", repeated=True)
-        late = known.at + window <= at if window else not known.open or self._planner.drafted(number)
+        late = known.at + window <= at if window else not known.open or number in self._planner.new
         if late and key is None and units and units == self._told(index, number):
             return _answer(request, goal, units, "held", repeated=True)
         details: dict[str, Any] = {"late": True} if late else {"due": known.at + window if window else at}
@@ -119,8 +124,7 @@ class GoalRequests:
 
     def _told(self, index: int, number: int) -> int:
         """Return what was told of a decision in time, as the journal has it."""
-        rows = self._planner.events_of(number)
-        return sum(row[VALUE] for row in rows if (row[KIND], row[TAG]) == (Kind.GOAL, index))
+        return sum(row[VALUE] for row in self._of_decision(number) if (row[KIND], row[TAG]) == (Kind.GOAL, index))
 
     def _stored_key(self, request: Tell | Track, index: int) -> str | None:
         return request.key and BESIDE.join(["goal", request.token or "", str(index), request.key])
@@ -129,7 +133,7 @@ class GoalRequests:
         """Return the answer to an outcome with a key that was told before; None: it was not."""
         if key is None:
             return None
-        stored = ((row[DECISION], row[VALUE]) for row in self._planner.events_with(key))
+        stored = ((row[DECISION], row[VALUE]) for row in self._of_key(key))
         told = self._keys.get(key) or next(stored, None)
         if told is None:
             return None
@@ -146,7 +150,7 @@ class GoalRequests:
         for era in range(eras, max(0, eras - _ERAS), -1):
             for state in (stopped, not stopped):
                 key = visitor_key(request.signer, request.token, request.visitor, era, state)
-                rows = self._planner.events_with(key)
+                rows = self._of_key(key)
                 if rows:
                     return self._planner.known(rows[0][DECISION])
         return None

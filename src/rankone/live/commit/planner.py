@@ -32,12 +32,12 @@ from rankone.live.commit.decisions import (
     decision_of,
     items_of,
     knows,
+    list_limits,
     once_more,
     request_text,
     retired_note,
 )
 from rankone.live.commit.goal_requests import BESIDE, ONCE, GoalRequests, visitor_hash, visitor_key
-from rankone.live.commit.list_requests import list_limits
 from rankone.live.fold.fold import Fold
 from rankone.live.journal.clock import JournalTime
 from rankone.live.journal.events import (
@@ -88,14 +88,16 @@ class Planner:
     """
 
     def __init__(self, fold: Fold, storage: Storage, experiment: int, time: JournalTime) -> None:
-        self._fold, self._storage, self._experiment = fold, storage, experiment
-        self._ranking = bool(fold.settings.positions)
-        self._goals = None if fold.goals is None else GoalRequests(self, fold)
+        self._fold, self._ranking = fold, bool(fold.settings.positions)
+        # The stored events of a decision, and the one with a key.
+        self._of_decision = functools.partial(storage.of_decision, experiment)
+        self._of_key = functools.partial(storage.of_key, experiment)
+        self._goals = GoalRequests(self, fold, self._of_decision, self._of_key)
         self.draft = Draft(fold.seq, time.now())
         news = time.news(fold.clock_ahead)
         if news is not None:
             self.draft.add(Kind.CLOCK, -1, value=news)
-        self._new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
+        self.new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
         # Keys drafted here -> (first place, count, source, context, the visitor and what is restricted of a list).
         self._keys: dict[str, tuple[int, int, str | None, str | None, list[Any]]] = {}
         self._declared = fold.segments.declared
@@ -125,10 +127,10 @@ class Planner:
         if self._ranking and not isinstance(request, Void) and (isinstance(request, Track) or request.clicked is None):
             do = "tell clicked=[1, 3] with the decision's id"
             raise InputError("the clicked positions of a list", "a value, or a visitor", do)
-        if not isinstance(request, Void) and self._goals is not None:
+        if not isinstance(request, Void) and (
+            self._fold.goals is not None or isinstance(request, Track) or request.clicked is None
+        ):
             return self._goals.outcome(request)
-        if isinstance(request, Track) or (isinstance(request, Tell) and request.clicked is None):
-            return GoalRequests(self, self._fold).outcome(request)
         decision = self.find(request.id)
         if isinstance(request, Void) and not decision.whole:
             do = "report its outcome, or nothing: an earlier view may have shown it"
@@ -227,12 +229,12 @@ class Planner:
         for number, opened in self._fold.open.items():
             if window or opened.at + age > self.draft.at:
                 return
-            if number not in self._new:
+            if number not in self.new:
                 yield number
 
     def _add(self, kind: Kind, number: int, tag: int, value: int, texts: Texts) -> None:
         self.draft.add(kind, number, tag, value, texts)
-        self._new.setdefault(number, []).append((kind, value))
+        self.new.setdefault(number, []).append((kind, value))
         self._closed += kind in CLOSING
 
     def _end_windows(self) -> None:
@@ -253,24 +255,12 @@ class Planner:
                 texts = _texts(held.source, held.token, opened.shown)
                 self._add(Kind.LEARN, number, opened.tag, held.clicked, texts)
 
-    def drafted(self, number: int) -> bool:
-        """Return whether an outcome of a decision was drafted here."""
-        return number in self._new
-
     def round_to(self, request: Tell | Track, decision: KnownDecision, clicked: bool, held: bool) -> None:
         """Draft the click to which what a decision brought so far is rounded."""
         before = decision.outcome()
         if before is None or bool(before[1]) != clicked:
             texts = _texts(request.source, request.token, decision.shown)
             self._add(Kind.HOLD if held else Kind.TELL, decision.number, decision.tag, int(clicked), texts)
-
-    def events_of(self, number: int) -> list[Any]:
-        """Return the stored events of a decision."""
-        return self._storage.of_decision(self._experiment, number)
-
-    def events_with(self, key: str) -> list[Any]:
-        """Return the stored event with a key, if there is one."""
-        return self._storage.of_key(self._experiment, key)
 
     def find(self, id: str) -> KnownDecision:
         """Find a decision by its id, or raise that there is none."""
@@ -288,7 +278,7 @@ class Planner:
             tag, at, own, shown, cross = opened.tag, opened.at, opened.secret, opened.shown, opened.cross
             so_far, limits = [] if held is None else [(int(Kind.HOLD), held.clicked)], opened.context
         else:
-            events = self.events_of(number) if number < self._fold.decisions else []
+            events = self._of_decision(number) if number < self._fold.decisions else []
             if self._fold.archives and number < self._fold.decisions and not (events and events[0][KIND] == _ASK):
                 do = "no action needed: what became of it is in its archive"
                 raise UnknownDecision("a decision that is not archived yet", id, do)
@@ -299,11 +289,11 @@ class Planner:
             limits = limits_of(as_texts(events[0])) if self._ranking else None
         if secret is not None and not knows(own or b"", secret):
             return None
-        so_far += self._new.get(number, [])
+        so_far += self.new.get(number, [])
         return KnownDecision(number, tag, bytes(shown), cross, opened is not None, own == secret, so_far, at, limits)
 
     def _first(self, request: Tell | Track | Void, decision: KnownDecision, value: int | None) -> Outcome:
-        ended = not decision.open or decision.number in self._new
+        ended = not decision.open or decision.number in self.new
         if isinstance(request, Void):
             if not decision.open and any(kind == Kind.VOID for kind, _ in decision.so_far):  # for its age, for example
                 return self._answer(request, None, Kind.VOID, repeated=True)
@@ -351,7 +341,7 @@ class Planner:
         if stored_key in self._keys:
             first, count, *before = self._keys[stored_key]
         else:
-            result = self._storage.of_key(self._experiment, stored_key)
+            result = self._of_key(stored_key)
             if not result:
                 return None
             first, count, source, counts, note = (result[0][column] for column in _ASKED)
@@ -364,7 +354,7 @@ class Planner:
         if stored_key in self._keys:
             return PromisedDecisions(first, count, before=True, visitor=again)
         numbers = range(first, first + count)
-        firsts = [event for number in numbers for event in self._storage.of_decision(self._experiment, number)[:1]]
+        firsts = [event for number in numbers for event in self._of_decision(number)[:1]]
         events = [event for event in firsts if event[KIND] == _ASK]
         if len(events) < count:
             got = f"key '{key}', of whose {amount(count, 'decision')} some are archived"
