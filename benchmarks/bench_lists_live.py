@@ -20,8 +20,7 @@ import numpy as np
 
 from rankone import as_policy
 from rankone.compiling.compiled import compiled, noalloc
-from rankone.evidence.list_lottery import draw_list, renewal_due, start_lottery
-from rankone.evidence.list_shares import list_shares
+from rankone.evidence.list_lottery import draw_list, list_shares, renewal_due, start_lottery
 from rankone.evidence.lists import ListClaims, list_standing, start_list_evidence, weigh_list
 from rankone.kernels.policy import believe, learn
 from rankone.kernels.world import respond

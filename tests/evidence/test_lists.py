@@ -10,8 +10,7 @@ from rankone import as_policy, evaluate_lists
 from rankone.compiling.compiled import compiled
 from rankone.evidence.levels import RATIOS, resized, start_evidence, weigh, weigh_click, with_late
 from rankone.evidence.list_chances import CONTROL_LIST, EXPLORE, OWN, chances_at
-from rankone.evidence.list_lottery import draw_list, renewal_due, start_lottery
-from rankone.evidence.list_shares import list_shares
+from rankone.evidence.list_lottery import draw_list, list_shares, renewal_due, start_lottery
 from rankone.evidence.lists import (
     ListClaims,
     compare_lists,

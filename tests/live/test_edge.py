@@ -104,10 +104,8 @@ def test_the_same_in_any_portions_and_any_order(tmp_path):
         rows = [row for tables in made for table in tables for row in table]
         late = [{"visitor": "visitor 5", "time": site.clock.now / 1e6}, {"visitor": "nobody", "time": BEGAN / 1e6}]
         again = [dict(row, time=row["time"] + 20) for row in made[0][0][:40]]
-        wrong = [
-            dict(made[0][0][0], visitor="x", levels={"headline": "A", "image": "no"}),
-            dict(made[0][0][1], version=9),
-        ]
+        taken_back = dict(made[0][0][2], levels={"headline": "A", "image": "no"})  # the right ones are told, too
+        wrong = [taken_back, dict(taken_back, visitor="x"), dict(made[0][0][1], version=9)]
         rows = rows + late + again + wrong + rows[:300]
         order = generator(number, "order").permutation(len(rows)) if number else range(len(rows))
         rows = [rows[index] for index in order]
@@ -115,7 +113,8 @@ def test_the_same_in_any_portions_and_any_order(tmp_path):
             some = rows[first : first + portion]
             site.tell([row for row in some if "version" not in row])
             site.tell([row for row in some if "version" in row])
-        results.append((counts(site.experiment), str(site.experiment.report())))
+        facts = site.experiment.look(lambda fold: json.dumps(fold.published.facts()["unfit"]))
+        results.append((counts(site.experiment), facts, str(site.experiment.report())))
         before = counts(site.experiment)
         site.tell(made[0][0], made[0][1])
         assert counts(site.experiment) == before, "told again"

@@ -85,7 +85,6 @@ def _rounded(visitors: float, to: Callable[[float], int]) -> int:
 
 
 def _logs(evidence: Any, x: int, y: int) -> Floats:
-    """Return the log evidence for each ratio, of clicks and of silence."""
     return np.asarray(evidence.logs[x, y] + evidence.silent[x, y])
 
 

@@ -27,7 +27,7 @@ def import_outcomes(
     from rankone.clicks.counts.frames import known_frame, to_polars
     from rankone.clicks.counts.sql_tables import query_table
     from rankone.clicks.counts.table_files import read_table
-    from rankone.live.operate.importing import import_outcomes as carry_out
+    from rankone.live.operate.warehouse import import_outcomes as carry_out
     from rankone.specs import amount
 
     if (sql is None) != (connect is None) or (file is None) == (sql is None):

@@ -138,7 +138,7 @@ class Published:
             for own, whole, change in zip(counts, (shown, clicked), changes, strict=True):
                 own[places] += np.array(change, np.int64)
                 np.add.at(whole, tuple(levels), np.array(change, np.int64))
-        self.unfit.update(details["unfit"])
+        self.unfit += Counter(details["unfit"])  # what is taken back leaves nothing
 
     def each(self) -> Iterator[tuple[Version, Ints]]:
         """Yield each version with its counts."""
@@ -162,7 +162,7 @@ class Published:
     def facts(self) -> dict[str, Any]:
         """Return what a snapshot keeps besides."""
         versions = [[version.at, version.note()] for version in self.versions]
-        return {"versions": versions, "unfit": dict(self.unfit)}
+        return {"versions": versions, "unfit": dict(sorted(self.unfit.items()))}
 
     def restore(self, facts: Mapping[str, Any], array: Ints) -> None:
         """Go on from what a snapshot holds."""

@@ -227,7 +227,6 @@ class Segments:
 
 
 def _fits(text: str, declared: Declaration) -> bool:
-    """Return whether a segment still is one where these attributes are declared."""
     return fits(context_of(text), segment_levels(declared))
 
 

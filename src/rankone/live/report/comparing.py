@@ -136,7 +136,6 @@ def _ratio(evidence: ExperimentEvidence, scores: Floats, levels: Any, x: int, y:
 
 
 def _cut(ratio: Ratio, most: float) -> Compared:
-    """Return a ratio that is at most so large, by what was proven."""
     high, low = min(ratio.high, most), min(ratio.low, most)
     known = low > 0.0 or high < NO_BOUND
     return Compared(min(ratio.estimate, high) if known else None, low, high if high < NO_BOUND else None)

@@ -55,12 +55,12 @@ def make_report(fold: Fold) -> Report:
 
 
 def _facts(fold: Fold) -> dict[str, Any]:
-    """Return what a report says of combinations."""
     pulls, clicks = fold.of_living(fold.pulls), fold.of_living(fold.clicks)
     state, error = verdict_of(fold), fold.evidence.error
     short = tuple(shortfalls(fold))
     ratios, uplift = against_leader(fold, state, not short), against_control(fold, state, not short)
-    goes_on = state.basis == "any" and not (short or fold.stopped or fold.published)
+    open_still = state.basis == "any" and min(state.doubt, state.enough) > error
+    goes_on = open_still and not (short or fold.stopped or fold.published)
     left = fold.evidence.visitors_left(state.leaders, int(clicks.sum())) if goes_on else None
     if fold.policy.uses_context:  # it shows levels to visitors whom they suit: other decisions say what all would do
         pulls, clicks = (fold.of_living(each) for each in fold.explored)
@@ -142,7 +142,6 @@ def _apart(fold: Fold, state: Verdict) -> tuple[tuple[str, str, str], ...]:
 
 
 def _beside_leader(each: Any, best: tuple[int, ...], factor: int) -> Floats:
-    """Return the values of each level of a factor with the leading levels of the others."""
     line: Any = (*best[:factor], slice(None), *best[factor + 1 :])
     return np.asarray(each[line])
 

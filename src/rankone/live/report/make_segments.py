@@ -74,7 +74,6 @@ def make_segments(fold: Fold, state: Verdict, alike: bool) -> SegmentsReport | N
 
 
 def _best(allowed: Allowed, ratios: Floats, levels_of_each: Sequence[Ints], proven: list[int | None]) -> list[int]:
-    """Return the best combination that may be shown in a segment: what is proven, else what is estimated."""
     scores = [
         np.log(ratios[levels]) + np.where(levels == best, _PROVEN, 0.0)
         for levels, best in zip(levels_of_each, proven, strict=True)
@@ -83,7 +82,6 @@ def _best(allowed: Allowed, ratios: Floats, levels_of_each: Sequence[Ints], prov
 
 
 def _answer(segments: Segments, state: Verdict, found: SegmentVerdict) -> str:
-    """Return whether the best level depends on the segment."""
     if state.basis != "any" or not segments.texts:
         return "unknown"
     if any(found.depends):

@@ -20,6 +20,7 @@ from rankone.wording.combinations import combination_text
 from rankone.wording.lists import listed, quoted, some_of
 from rankone.wording.numbers import percent
 from rankone.wording.ratios import APART, FEW, FEW_CLICKS, FEW_OUTCOMES, effect_text
+from rankone.wording.tables import aligned
 
 if TYPE_CHECKING:
     from rankone.live.report.report import FactorReport, LevelReport, Report
@@ -157,7 +158,6 @@ def prior_text(report: Report) -> list[str]:
 
 
 def _segments(report: Report) -> list[str]:
-    """Say that a statement about all visitors does not hold for each segment, where that is proven."""
     if report.segments is None or not (report.segments.depends or leaders_beaten(report)):
         return []
     if report.segments.depends:
@@ -184,7 +184,6 @@ def _undecidable(report: Report) -> list[str]:
 
 
 def _race(report: Report) -> list[str]:
-    """Say how many levels may still be the best."""
     if nothing_known(report) or report.stopped or report.decided or report.basis != "any":
         return []
     alone = single_factors(report)
@@ -200,8 +199,7 @@ def _race(report: Report) -> list[str]:
 
 
 def _equal_split(report: Report) -> list[str]:
-    """Say what an equal split would have earned."""
-    if report.even_clicks is None:
+    if report.even_clicks is None or report.steering is not None:
         return []
     had = sum(level.clicks for level in report.factors[0].levels)  # of the time that the other figure is of
     since = " since the restart" if any(alarm.did == "restart" for alarm in report.alarms) else ""
@@ -228,7 +226,7 @@ def uplift_text(report: Report) -> list[str]:
     if not effect:
         return []
     control = f"the control {combination_text(report.control or {})}"
-    what = next((f"'{goal.name}'" for goal in report.goals if goal.steers), "Clicks")
+    what = "Clicks" if report.steering is None else f"'{report.steering.name}'"
     return [
         f"The leader is {control} itself." if report.best == report.control else f"{what} against {control}: {effect}."
     ]
@@ -251,7 +249,6 @@ def _left(report: Report) -> list[str]:
 
 
 def _traffic(report: Report) -> list[str]:
-    """Warn of the level whose outcomes are most clearly missing or late."""
     if not report.shortfalls:
         return []
     worst = report.shortfalls[0]
@@ -317,16 +314,11 @@ def _faults(report: Report) -> list[str]:
 def level_table(report: Report, factor: FactorReport) -> list[str]:
     """Return the levels of a factor as lines of text."""
     rows = [_row(report, level) for level in factor.levels]
-    heads = {name: factor.name if name == "level" else name for name in rows[0]}
-    least = {"traffic": 7, "outcomes": 9, "clicks": 9} | ({} if report.basis == "any" else {_WITH: _RATE})
-    widths = {name: max(least.get(name, 0), *(len(row[name]) for row in (heads, *rows))) for name in heads}
-    right = ("traffic", "outcomes", "clicks", *([_WITH] if report.basis == "any" else []))
-    lines = [[f"{row[name]:{'>' if name in right else '<'}{widths[name]}}" for name in heads] for row in (heads, *rows)]
-    return ["  ".join(["", *line]).rstrip() for line in lines]
+    more = "<" if report.ranking is not None else "> < <" if report.basis == "any" else f"<{_RATE} <"
+    return aligned([[factor.name, *list(rows[0])[1:]], *(list(row.values()) for row in rows)], f"< >7 >9 >9 {more}")
 
 
 def _row(report: Report, level: LevelReport) -> dict[str, str]:
-    """Return what a table says of a level."""
     row = {"level": level.name, "traffic": percent(level.share) if level.decisions else "never shown"}
     row |= {"outcomes": f"{level.outcomes:,}", "clicks": f"{level.clicks:,}"}
     if report.ranking is not None:
@@ -340,8 +332,8 @@ def _row(report: Report, level: LevelReport) -> dict[str, str]:
 
 def level_columns(report: Report) -> dict[str, list[Any]]:
     """Return what `level_table` has as columns, the levels of the factors one below the other."""
-    each = [_row(report, level) | {"factor": factor.name} for factor in report.factors for level in factor.levels]
-    return {name: [row[name].strip() for row in each] for name in ("factor", *_row(report, report.leader))}
+    each = [{"factor": factor.name} | _row(report, level) for factor in report.factors for level in factor.levels]
+    return {name: [row[name].strip() for row in each] for name in each[0]}
 
 
 def _interval(level: LevelReport) -> str:

@@ -71,7 +71,6 @@ def design_of(pulls: Ints, clicks: Ints) -> Design:
 
 
 def _counted(fold: Fold) -> list[Counted]:
-    """Return for each factor what plain counts say of its living levels."""
     pulls, clicks = map(fold.of_living, fold.measured())
     design = design_of(pulls, clicks)
     more = _SMOOTHING * np.bincount(design.levels.ravel(), minlength=design.n_levels).astype(np.float64)
