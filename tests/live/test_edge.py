@@ -19,7 +19,7 @@ from rankone.live.evidence.published import CLICKED, SHOWN, Part, Published, Ver
 from rankone.live.fold import snapshot
 from rankone.live.fold.journal_reading import from_snapshot, replay
 from rankone.live.operate import visits
-from rankone.live.report.make_edge import make_edge_report
+from rankone.live.report.make_report import make_edge_report
 from rankone.numerics.seeds import generator
 
 from .helpers import Clock, at

@@ -7,14 +7,13 @@ logarithm takes four sums of each two levels (`gain`, `loss` and their squares) 
 R. The proof, and why the order of decisions does not matter: `docs/proofs.md`.
 """
 
-import itertools
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
-from rankone.numerics.arrays import Floats, Ints, starts_of
+from rankone.numerics.arrays import Floats, Ints, moved, starts_of
 
 BETS = tuple(0.95 * 0.6**step for step in range(12))  # from large differences of outcomes that vary little, to small
 WEIGHTS = tuple(0.8**step * (1.0 - 0.8) / (1.0 - 0.8 ** len(BETS)) for step in range(len(BETS)))
@@ -53,9 +52,8 @@ def start_amounts(sizes: tuple[int, ...], margin: float = 1.0) -> Amounts:
 
 def resized_amounts(amounts: Amounts, sizes: tuple[int, ...], margin: float) -> Amounts:
     """Return the same with room for new levels, the last ones of their factor, and for new factors."""
-    result, starts = start_amounts(sizes, margin), amounts.starts
-    each = [np.arange(end - first) for first, end in itertools.pairwise(starts)]
-    old = np.concatenate([own + result.starts[factor] for factor, own in enumerate(each)])
+    result = start_amounts(sizes, margin)
+    old = moved(amounts.starts, result.starts)
     for name in ("gain", "loss", "gain2", "loss2", "proof", "enough"):
         getattr(result, name)[np.ix_(old, old)] = getattr(amounts, name)
     if margin != amounts.margin[0]:  # of another margin nothing was proven yet

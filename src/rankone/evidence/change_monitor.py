@@ -92,16 +92,10 @@ def start_watch(
     trials: bool = False,
     live: Ints | None = None,
 ) -> Watch:
-    """Return a watch before the first click.
+    """Return a watch before the first click, with so many watches before it (`number`).
 
-    Args:
-        sizes: the number of levels of each factor.
-        number: of watches before it.
-        change: whether a change rings.
-        misfit: whether it rings that levels are no product.
-        product: whether levels may be a product: False where it is known that they are none.
-        trials: whether a suspicion is a reason to explore more.
-        live: the levels that are shown, numbered factor after factor; None: all.
+    `change` and `misfit` say what rings, `product` whether levels may be a product, `trials` whether a suspicion is a
+    reason to explore more, `live` the levels that are shown, numbered factor after factor (None: all).
     """
     asked = sizes if change or misfit else ()
     starts = starts_of(asked)
@@ -237,15 +231,9 @@ def _follow_level(watch: Any, factor: int, level: int) -> None:
 
 @noalloc
 def watch_outcome(watch: Any, shown: Any, cross: Any, number: int, clicked: int) -> None:
-    """Learn from one outcome, and ring if it gives reason to.
+    """Learn from the outcome of decision `number`, and ring if it gives reason to.
 
-    Args:
-        watch: what is known.
-        shown: the level of each factor that was shown, numbered factor after factor.
-        cross: for each level of each factor, the probability with which the decision would have been the same but for
-            that level.
-        number: of the decision.
-        clicked: 1 or 0.
+    `shown` and `cross` are as in `rankone.evidence.levels.weigh_click`.
     """
     follow_rate(watch, shown, cross, clicked)
     if not clicked or len(watch.flips) == 0:  # silence says nothing, or nobody asks

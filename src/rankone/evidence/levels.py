@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
-from rankone.numerics.arrays import Floats, Ints, starts_of
+from rankone.numerics.arrays import Floats, Ints, moved, starts_of
 
 # Ratios to tell apart: from a difference of 3% up to one that a few clicks show.
 RATIOS = (1.03, 1.07, 1.15, 1.25, 1.4, 1.7, 2.3, 4.0, 10.0, 20.0, 50.0)
@@ -80,12 +80,7 @@ def resized(evidence: Evidence, sizes: tuple[int, ...]) -> Evidence:
     margin_ratio = 1.0 if evidence.margin_ratio[0] < 0 else float(evidence.ratios[evidence.margin_ratio[0]])
     silence = evidence.silent.shape[2] > 0
     result = start_evidence(sizes, tuple(evidence.ratios.tolist()), margin_ratio, silence)
-    old = np.concatenate(
-        [
-            np.arange(evidence.starts[factor + 1] - evidence.starts[factor]) + result.starts[factor]
-            for factor in range(len(evidence.starts) - 1)
-        ]
-    )
+    old = moved(evidence.starts, result.starts)
     for name in ("logs", "silent", "now", "proof", "enough"):
         getattr(result, name)[np.ix_(old, old)] = getattr(evidence, name)
     result.recent[[*old, -1]] = evidence.recent

@@ -230,16 +230,10 @@ def _unpinned(pinned: Any, shown: Any, until: int) -> Any:
 
 @kernel
 def chances_at(lottery: Any, allowed: Any, pinned: Any, shown: Any, kind: int, position: int, cross: Any) -> bool:
-    """Fill in how probable each item was at a position, given those above; return False where nobody can say.
+    """Fill in how probable each item was at a position (from 0), given those above; return False where nobody can say.
 
-    Args:
-        lottery: what the list was drawn from.
-        allowed: (L,) which items could be shown: candidates, but for pinned ones.
-        pinned: (n,) the item pinned to each position of this list, -1: none.
-        shown: (n,) the list.
-        kind: of the list, as `draw_list` returned it.
-        position: counted from 0.
-        cross: (L,) to be filled in.
+    The list was drawn, and is of the `kind`, as `rankone.evidence.list_lottery.draw_list` says. `cross` is for all
+    items.
     """
     cross[:] = 0.0
     if pinned[position] >= 0:

@@ -48,14 +48,10 @@ _RENEWED = 100  # a lottery is renewed when so many parts more outcomes are ther
 def start_lottery(
     belief: Belief | None, control: Ints, shares: Floats, n_positions: int, present: Ints | None = None
 ) -> ListLottery:
-    """Return the lottery of the next lists.
+    """Return the lottery of the next lists, of up to `n_positions`.
 
-    Args:
-        belief: what the policy believes now; None: it does not say.
-        control: all items, those of the start list first.
-        shares: of lists of each kind.
-        n_positions: of a full list.
-        present: all items, the best first; by default by the belief.
+    `belief` is None where the policy does not say what it believes. `control` and `present` have all items, those of
+    the start list or the best first; by default the best by the belief.
     """
     if belief is None:
         none, nobody = np.zeros(0), np.zeros(0, np.int64)

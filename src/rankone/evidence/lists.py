@@ -32,10 +32,7 @@ MOST_ITEMS = 200  # evidence about each pair: more items take too much memory
 def start_list_evidence(n_items: int, n_positions: int, margin: float = 0.0) -> Evidence:
     """Return evidence about items before the first click: one factor, the levels of which are the items.
 
-    Args:
-        n_items: at most `MOST_ITEMS`.
-        n_positions: of a full list; with one, silence is weighed, too.
-        margin: the part of its attraction by which an item may lose and still be good enough; 0: nobody asks.
+    By the part `margin` of its attraction an item may lose and still be good enough; 0: nobody asks.
     """
     return start_evidence((n_items,), margin_ratio=1.0 + margin, silence=n_positions == 1)
 
@@ -45,15 +42,8 @@ def weigh_list(
 ) -> bool:
     """Learn from the outcome of one list; return False where its probabilities are not known.
 
-    Args:
-        evidence: what is known.
-        lottery: what the list was drawn from, and the next four as `draw_list` had and returned them.
-        allowed: (L,) which items could be shown.
-        pinned: (n,) the pinned items, -1: none.
-        shown: (n,) the list.
-        kind: of the list.
-        clicked: (n,) 1 or 0; 0 where a position was not seen.
-        cross: (L,) scratch space.
+    It was drawn as `draw_list` says; `clicked` has 1 or 0 for each position, 0 where it was not seen. `cross` is
+    scratch space for the items.
     """
     known, alone = True, len(shown) == 1 and evidence.silent.shape[2] > 0
     for position in range(len(shown)):
@@ -131,44 +121,35 @@ class ListStanding(NamedTuple):
     order_proven: float  # the same of "these are the best, in this order"
     inside: Mask  # (L,) surely belongs to the best
     outside: Mask  # (L,) surely does not
-    beats: Mask  # (L, L) x beats y
 
 
-def list_standing(evidence: Evidence, items: Ints, claims: ListClaims) -> ListStanding:
-    """Return what can be said of the items that are still in use.
+def list_standing(evidence: Evidence, claims: ListClaims) -> ListStanding:
+    """Return what can be said of the items.
 
     >>> known = start_list_evidence(4, 2)
     >>> known.proof[:2, 2:] = 9.0
-    >>> result = list_standing(known, np.arange(4), ListClaims(0.05, 4, 2))
+    >>> result = list_standing(known, ListClaims(0.05, 4, 2))
     >>> sorted(result.best.tolist()), result.doubt < 0.05, result.inside.tolist(), result.outside.tolist()
     ([0, 1], True, [True, True, False, False], [False, False, True, True])
     """
-    proof = evidence.proof[np.ix_(items, items)]
-    ahead = evidence.now - evidence.now.T
-    beaten = (proof >= claims.of_set) & ~np.eye(len(items), dtype=bool)
-    lead = np.clip(ahead[np.ix_(items, items)], -claims.of_pairs, claims.of_pairs).sum(axis=1)
-    ranked = items[np.lexsort((-lead, -beaten.sum(axis=1)))]
-    size = min(claims.n_positions, len(items))
-    best, others = ranked[:size], ranked[size:]
-    pairs = np.ix_(best, others)
-    beats = np.zeros(evidence.proof.shape, bool)
-    beats[np.ix_(items, items)] = proof >= claims.of_pairs
-    inside, outside = np.zeros((2, len(beats)), bool)
-    inside[items] = beats[items].sum(axis=1) >= len(items) - size
-    outside[items] = beats[:, items].sum(axis=0) >= size
+    proof, ahead, size = evidence.proof, evidence.now - evidence.now.T, min(claims.n_positions, claims.n_items)
+    beats = proof >= claims.of_pairs
+    beaten = (proof >= claims.of_set) & ~np.eye(len(proof), dtype=bool)
+    lead = np.clip(ahead, -claims.of_pairs, claims.of_pairs).sum(axis=1)
+    ranked = np.lexsort((-lead, -beaten.sum(axis=1)))
+    best, pairs = ranked[:size], np.ix_(ranked[:size], ranked[size:])
     order = best[np.argsort(-ahead[np.ix_(best, best)].sum(axis=1), kind="stable")]
-    asked, of_set = evidence.margin_ratio[0] >= 0, evidence.proof[pairs].ravel()
-    of_order = np.append(of_set, evidence.proof[order[:-1], order[1:]])
+    asked, of_set = evidence.margin_ratio[0] >= 0, proof[pairs].ravel()
+    of_order = np.append(of_set, proof[order[:-1], order[1:]])
     return ListStanding(
         order,
         _doubt(of_set, claims.of_set, claims.error),
-        _doubt(np.maximum(evidence.enough, evidence.proof)[pairs], claims.of_set, claims.error) if asked else 1.0,
+        _doubt(np.maximum(evidence.enough, proof)[pairs], claims.of_set, claims.error) if asked else 1.0,
         _doubt(of_order, claims.of_order, claims.error),
         float((of_set >= claims.of_set).mean()) if of_set.size else 1.0,
         float((of_order >= claims.of_order).mean()) if of_order.size else 1.0,
-        inside,
-        outside,
-        beats,
+        beats.sum(axis=1) >= len(proof) - size,
+        beats.sum(axis=0) >= size,
     )
 
 

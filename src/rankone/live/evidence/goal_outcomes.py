@@ -22,7 +22,7 @@ from rankone.live.goals import UNITS, WINDOW, Goal, goals_of
 from rankone.live.journal.packing import unpack_crosses, unpack_shown
 from rankone.live.setting_kinds import micros
 from rankone.live.settings import Settings
-from rankone.numerics.arrays import Floats
+from rankone.numerics.arrays import Floats, moved, starts_of
 
 BROUGHT, TOTAL, SQUARES = range(3)  # columns of counts: decisions with an outcome, what they brought, its squares
 _MOST_WAITING = 64
@@ -105,8 +105,8 @@ class GoalOutcomes:
         return float(units > 0), value, value**2
 
     def _levels(self, shown: bytes) -> list[int]:
-        starts = np.cumsum([0, *self.sizes[:-1]]).tolist()
-        return [first + level for first, level in zip(starts, unpack_shown(shown, len(self.sizes)), strict=True)]
+        levels = unpack_shown(shown, len(self.sizes))
+        return [first + level for first, level in zip(starts_of(self.sizes).tolist(), levels, strict=False)]
 
     def pass_time(self, at: int) -> None:
         """End the windows that are over at a time."""
@@ -154,15 +154,12 @@ class GoalOutcomes:
             self.pending, self._ends = [{} for _ in self.goals], []
             self._begin()
             every = self._amounts
-        old = np.concatenate(
-            [np.arange(size) + first for size, first in zip(self.sizes, np.cumsum([0, *sizes]).tolist(), strict=False)]
-        )
-        new, first = len(sizes) - len(self.sizes), self.sizes[0]
-        counts, self.sizes = self.counts, sizes
+        starts, new, first = starts_of(sizes), len(sizes) - len(self.sizes), self.sizes[0]
+        counts, old, self.sizes = self.counts, moved(starts_of(self.sizes), starts), sizes
         self.counts = np.zeros((len(self.goals), sum(sizes), 3))
         self.counts[:, old] = counts
         if new:  # all decisions so far had the first level of a factor that came later
-            self.counts[:, np.cumsum([0, *sizes])[-1 - new : -1]] = counts[:, :first].sum(axis=1, keepdims=True)
+            self.counts[:, starts[-1 - new : -1]] = counts[:, :first].sum(axis=1, keepdims=True)
         if not self.fits:
             self._amounts = [start_amounts(()) for _ in self.goals]
         else:

@@ -58,21 +58,15 @@ class Version:
     @classmethod
     def of_note(cls, details: Mapping[str, Any], at: int) -> Version:
         """Read what `note` wrote."""
-        parts = tuple(Part(*part) for part in details["parts"])
-        held = details["control"]
-        sizes, control = tuple(details["sizes"]), None if held is None else (int(held[0]), list(held[1]))
+        parts, sizes = tuple(Part(*part) for part in details["parts"]), tuple(details["sizes"])
+        control = details["control"] and (details["control"][0], details["control"][1])
         return cls(details["version"], at, details["era"], details["oldest"], details["salt"], sizes, parts, control)
 
     def note(self) -> str:
         """Return it as the journal keeps it."""
-        values = {
-            "version": self.number,
-            "era": self.era,
-            "oldest": self.oldest,
-            "salt": self.salt,
-            "sizes": self.sizes,
-        }
-        return json.dumps(values | {"parts": self.parts, "control": self.control}, separators=(",", ":"))
+        names = ("era", "oldest", "salt", "sizes", "parts", "control")
+        values = {"version": self.number} | {name: getattr(self, name) for name in names}
+        return json.dumps(values, separators=(",", ":"))
 
     @property
     def cells(self) -> int:

@@ -110,7 +110,8 @@ class Segments:
         error is theirs; so where some get new ones, all that is proven of segments has to be proven anew.
         """
         self.declared = declared
-        kept = [number for number, text in enumerate(self.texts) if _fits(text, declared)]
+        levels = segment_levels(declared)
+        kept = [number for number, text in enumerate(self.texts) if fits(context_of(text), levels)]
         numbers = dict.fromkeys(range(len(self.texts)), OTHERS) | {old: new for new, old in enumerate(kept)}
         if len(kept) < len(self.texts):
             gone = [counts for number, counts in enumerate(self.counts) if numbers[number] == OTHERS]
@@ -181,13 +182,11 @@ class Segments:
                 self.evidence[number], nothing, shown[fits], clicked[fits], crosses[fits], size=int(fits.sum())
             )
 
-    def totals(self, number: int) -> Sequence[int]:
+    def totals(self, number: int) -> tuple[int, int, int]:
         """Return decisions, outcomes and clicks of a segment, of the others or of visitors of whom nothing was said."""
-        if number == UNSAID:
-            return [int(each) for each in self.unsaid]
-        if number == OTHERS:
-            return [0, 0, 0] if self.others is None else [int(each.sum()) for each in self.others]
-        return [int(each.sum()) for each in self.counts[number]]
+        known = self.unsaid if number == UNSAID else self.others if number == OTHERS else self.counts[number]
+        decisions, outcomes, clicks = (0, 0, 0) if known is None else (int(each.sum()) for each in known)
+        return decisions, outcomes, clicks
 
     def told_to_policy(self, numbers: list[int] | None, events: int) -> Floats:
         """Return segments as the context of a policy, a number an event: 0 where nothing was said.
@@ -220,14 +219,10 @@ class Segments:
             self.add(text)
         self.declared, self.ignored = declared, Counter(ignored)
         self.unsaid, self.others = arrays["segment_unsaid"], arrays.get("segment_others")
-        stored = {name: arrays[f"segment_{name}"] for name in ("counts", *Evidence._fields) if texts}
-        for number in range(len(texts)):
-            self.counts[number] = stored["counts"][number]
-            self.evidence[number] = Evidence(*(stored[name][number] for name in Evidence._fields))
-
-
-def _fits(text: str, declared: Declaration) -> bool:
-    return fits(context_of(text), segment_levels(declared))
+        if texts:
+            self.counts = list(arrays["segment_counts"])
+            stored = (arrays[f"segment_{name}"] for name in Evidence._fields)
+            self.evidence = [Evidence(*parts) for parts in zip(*stored, strict=True)]
 
 
 def _wider(counts: Ints, sizes: tuple[int, ...]) -> Ints:

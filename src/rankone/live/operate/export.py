@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rankone.errors import InputError
 from rankone.live.database import Database
@@ -22,9 +23,6 @@ from rankone.live.lists import CLICKED, MAX_POSITIONS, OTHER, limits_of
 from rankone.live.operate.archive import kept_rows, whole_journal
 from rankone.live.storage import Storage
 from rankone.writing import PRIVATE, whole_file
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _OUTCOME = {
     Kind.TELL: "told",
@@ -63,8 +61,6 @@ def decisions_table(
         archive: the folder with its archives, if it has any.
         rest: take only the decisions that are not archived, and those that were open when others were.
     """
-    import polars as pl
-
     asks, outcomes, brought = [], [], dict[str, dict[int, int]]()
     with database.reader() as storage:
         number = storage.number(name)
@@ -112,8 +108,6 @@ def decisions_table(
 
 
 def _attributes(attributes: Sequence[str]) -> list[pl.Expr]:
-    import polars as pl
-
     if not attributes:
         return []
     said = pl.col("context").str.json_decode(pl.Struct(dict.fromkeys(attributes, pl.String)))
@@ -128,8 +122,6 @@ def _most_factors(storage: Storage, number: int) -> int:
 
 
 def _levels(factors: Factors) -> list[pl.Expr]:
-    import polars as pl
-
     columns = [f"factor {index}" for index in range(len(factors))]
     taken = {"id", "number", "filler", *_MORE}  # a factor may have the name of another column
     return [
@@ -147,16 +139,14 @@ def write_csv(table: pl.DataFrame, file: Any) -> None:
     from strangers: such texts get a single quote in front, which makes them plain text there. So they do behind a
     semicolon, at which spreadsheets split where the decimal sign is a comma, whatever double quotes are around.
     """
-    import polars as pl
-
     plain = table.with_columns(pl.col(pl.String).str.replace_all(_FORMULA, "$1'$2"))
     plain.write_csv(file, datetime_format=_TIME)
 
 
-_WRITERS: dict[str, Callable[[pl.DataFrame, Any], None]] = {
-    ".parquet": lambda table, file: table.write_parquet(file),
+_WRITERS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
+    ".parquet": pl.DataFrame.write_parquet,
     ".csv": write_csv,
-    ".jsonl": lambda table, file: table.write_ndjson(file),
+    ".jsonl": pl.DataFrame.write_ndjson,
 }
 
 
@@ -176,8 +166,6 @@ def write_decisions(
 
 
 def _asks(events: Events, n_factors: int | None) -> pl.DataFrame:
-    import polars as pl
-
     numbers = events.numbers
     asked = np.flatnonzero(numbers[:, KIND] == Kind.ASK)
     numbers, texts = numbers[asked], [events.texts[index] for index in asked.tolist()]
@@ -208,8 +196,6 @@ def _asks(events: Events, n_factors: int | None) -> pl.DataFrame:
 
 
 def _outcomes(events: Events, fold: Fold) -> pl.DataFrame:
-    import polars as pl
-
     numbers = events.numbers
     chosen = np.isin(numbers[:, KIND], OUTCOMES)
     numbers = numbers[chosen]
@@ -237,8 +223,6 @@ def _add_goals(events: Events, fold: Fold, brought: dict[str, dict[int, int]]) -
 
 def _list_columns(texts: Sequence[Texts]) -> dict[str, pl.Series]:
     """Return what each list showed, as columns of lists: positions, items, names of what was pinned, probabilities."""
-    import polars as pl
-
     shown = [unpack_shown(text.shown or b"") for text in texts]
     chances = [
         unpack_chances(text.cross_chances) or [None] * len(each) for text, each in zip(texts, shown, strict=True)
@@ -261,8 +245,6 @@ def _by_position(table: pl.DataFrame, fold: ListFold) -> pl.DataFrame:
 
     Where it was told how many positions were seen, nothing is known of those below.
     """
-    import polars as pl
-
     table = table.explode(_EACH_POSITION)
     told, position = table["told"].fill_null(0).to_numpy(), table["position"].to_numpy()
     seen = told >> MAX_POSITIONS

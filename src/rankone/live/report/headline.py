@@ -1,10 +1,7 @@
 """The headline of a report, at most 25 words, and what it assumes. Plain Python: a client reads both.
 
-What is stated on the basis "any" rests on the product model alone: each level changes clicks by a factor of its own,
-the same whatever it is shown with and at all times, while the click rate of the whole site may move freely. And it
-needs outcomes of all levels to be reported equally completely, which is tested (`Shortfall`) where outcomes are told,
-and with a window as far as decisions are cancelled and clicks come too late; without a window also equally promptly,
-which is not tested. On the basis "steady" nothing is stated (`rankone.live.verdict.verdict` says which there is).
+Which bases statements have: `rankone.live.verdict.verdict`. That outcomes of all levels are told equally completely is
+tested (`Shortfall`); that they are told equally promptly, which statements need without a window, is not.
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ def make_segments(fold: Fold, state: Verdict, alike: bool) -> SegmentsReport | N
         answer=_answer(segments, state, result) if sound else "unknown",
         depends=tuple(factor for factor, depends in zip(factors, result.depends, strict=True) if depends),
         segments=tuple(each),
-        others=_three(segments.totals(OTHERS)),
-        unsaid=_three(segments.totals(UNSAID)),
+        others=segments.totals(OTHERS),
+        unsaid=segments.totals(UNSAID),
         ignored=dict(segments.ignored),
     )
 
@@ -89,8 +89,3 @@ def _answer(segments: Segments, state: Verdict, found: SegmentVerdict) -> str:
     best = found.best[0]
     rest = segments.totals(OTHERS)[0] + segments.totals(UNSAID)[0]
     return "same" if None not in best and not rest and all(each == best for each in found.best) else "open"
-
-
-def _three(counts: Sequence[int]) -> tuple[int, int, int]:
-    decisions, outcomes, clicks = counts
-    return decisions, outcomes, clicks

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from rankone.live.journal.clock import AHEAD
 from rankone.live.report.alarm_wording import alarm_details, alarm_texts
-from rankone.live.report.edge_report import edge_details, edge_notes, edge_warnings
 from rankone.live.report.goal_report import goal_details, goal_notes, goal_warnings
 from rankone.live.report.headline import nothing_known, single_factors
 from rankone.live.report.ranking_report import STANDING, list_details, list_notes, list_warnings
@@ -43,7 +42,7 @@ def warnings(report: Report) -> list[str]:
         *goal_warnings(report),
         *_traffic(report),
         *([] if report.ranking is None else list_warnings(report, report.ranking)),
-        *edge_warnings(report),
+        *([] if report.edge is None else report.edge.warnings),
         *_segments(report),
         *_undecidable(report),
         *_crowded(report),
@@ -60,7 +59,7 @@ def notes(report: Report) -> list[str]:
         return [*stopped, *list_notes(report.ranking)]
     return [
         *stopped,
-        *edge_notes(report),
+        *([] if report.edge is None else report.edge.notes),
         *uplift_text(report),
         *goal_notes(report),
         *_left(report),
@@ -84,7 +83,7 @@ def details(report: Report) -> list[str]:
         *prior_text(report),
         *_forbidden(report),
         *_waiting(report),
-        *edge_details(report),
+        *([] if report.edge is None else [report.edge.details]),
         *_traffic_details(report),
     ]
 
