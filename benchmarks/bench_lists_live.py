@@ -115,8 +115,9 @@ def run(
 def null_table(runs: int) -> str:
     """Six equal items on three positions: every "x beats y" is wrong, and every set."""
     lines = ["| click model | policy | site | runs | any false pair | false set |", "|---|---|---|---|---|---|"]
-    cells = [(name, policy, site) for name, policy in POLICY.items() for site in SITES]
-    for name, spec, site in [*cells, ("PBM", DEFAULT, "doubled"), ("DCM", DEFAULT, "cycle")]:
+    for name, spec, site in [
+        (name, policy, site) for name, own in POLICY.items() for policy in (own, DEFAULT) for site in SITES
+    ]:
         problem, shares = worlds([0.2] * 6)[name], list_shares("both", 0.3, 0.0, proven=False, lists=0, n_items=6)
         found = [run(problem, site, shares, NULL_LISTS, seed, spec) for seed in range(runs)]
         pairs, sets = sum(each[2] for each in found), sum(each[1] for each in found)

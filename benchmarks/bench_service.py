@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
@@ -22,7 +23,7 @@ from tests.live.conftest import PostgresServer, postgres_binaries
 from tests.web.helpers import ROOT, Api, ServerProcess
 
 from benchmarks.usage import cpu_seconds_of
-from rankone.live import Database, Experiment
+from rankone.live import Database, Experiment, Ranking
 
 CLIENTS, SECONDS, ROUNDS = 64, 8.0, 3
 MILLION = int(os.environ.get("RANKONE_BENCH_DECISIONS", "1000000"))
@@ -78,10 +79,21 @@ def figures(url: str) -> dict[str, float]:
     return {name: float(value) for name, _, value in found if name.partition("{")[0].endswith(("_sum", "_count"))}
 
 
+Opened = Callable[[str | Path], Experiment | Ranking]
+
+
+def open_pairs(db: str | Path) -> Experiment:
+    return Experiment("bench", 8, 8, "uts", db=db, outcomes={"max_open": 1_000_000})
+
+
+def open_lists(db: str | Path) -> Ranking:
+    return Ranking("bench", 100, positions=10, policy="cascade-ts", db=db, outcomes={"max_open": 1_000_000})
+
+
 @contextlib.contextmanager
-def served(db: str | Path):
-    """Run `rankone serve` on a database that holds the experiment 'bench'."""
-    with Experiment("bench", 8, 8, "uts", db=db, outcomes={"max_open": 1_000_000}):
+def served(db: str | Path, opened: Opened = open_pairs):
+    """Run `rankone serve` on a database that holds the experiment or the ranking 'bench'."""
+    with opened(db):
         pass
     with tempfile.TemporaryDirectory() as folder:
         server = ServerProcess(db, log_folder=Path(folder))
@@ -92,10 +104,10 @@ def served(db: str | Path):
             server.end()
 
 
-def throughput(name: str, db: str | Path) -> str:
+def throughput(name: str, db: str | Path, opened: Opened = open_pairs) -> str:
     """One line of the table: the best of some rounds, since others may use the machine."""
     rows = []
-    with served(db) as server:
+    with served(db, opened) as server:
         for _ in range(ROUNDS):
             before, cpu = figures(server.url), cpu_seconds_of(server.process.pid)
             found = load(server.port)
@@ -192,6 +204,7 @@ def report(wanted: tuple[str, ...] = ("sqlite", "postgres", "page")) -> str:
         folder = Path(name)
         if "sqlite" in wanted:
             lines.append(throughput("SQLite", folder / "bench.db"))
+            lines.append(throughput("SQLite, lists of 10 of 100 items", folder / "lists.db", open_lists))
         if "postgres" in wanted and (binaries := postgres_binaries()):
             server = PostgresServer(binaries, fsync="on")
             try:

@@ -76,6 +76,7 @@ def change(runs: int, flat_runs: int) -> str:
     lines += [
         "",
         f"{runs} problems for the first three policies, {flat_runs} for the others, {DECISIONS:,} decisions.",
+        "`restarting-uts` is no policy but a yardstick: `uts` that is told when the world changes.",
         "",
     ]
     return "\n".join([*lines, f"Runs in which `glr-uts` started anew at least once: {shares}.", ""])

@@ -64,7 +64,8 @@ class Client(asyncio.Protocol):
         if self._asking:
             id = body[body.index(b'"id":"') + 6 :].split(b'"', 1)[0].decode()
             self._count += 1
-            outcome = '{"clicked":true}' if self._count % 3 == 0 else '{"clicked":false}'
+            yes, no = ("[1]", "[]") if b'"items":' in body else ("true", "false")
+            outcome = f'{{"clicked":{yes if self._count % 3 == 0 else no}}}'
             self._send((self._tell % (id, len(outcome), outcome)).encode())
         else:
             self._ask_when_due()

@@ -306,3 +306,56 @@ def test_a_click_log_that_cannot_be_read_as_it_is_says_why(tmp_path, start, enco
     path.write_bytes(f"{start}query,item,position,clicked\nq,a,1,0\n".encode(encoding))
     with pytest.raises(InputError, match=do):
         rankone.clicks.read(path)
+
+
+def test_thousands_of_unknown_columns_are_no_fractions(tmp_path):
+    text = "Betreff;Zustellversuche;Reaktionen\nHallo;12.000;3.000\nGuten Tag;12.100;2.500\n"
+    counts = read(tmp_path, text, shown="Zustellversuche", clicked="Reaktionen")
+    assert (counts.shown.tolist(), counts.clicked.tolist()) == ([12000, 12100], [3000, 2500])
+    found = find_factor_columns(
+        pl.DataFrame({"ad": ["A", "B"], "Karten": ["12.100", "12.200"], "Klicks": ["90", "80"]})
+    )
+    assert found.shown == "Karten"
+
+
+@pytest.mark.parametrize("header", ["Row Labels,Sum of Sessions,Sum of Transactions", "Betreff,Versendet,Öffnungen"])
+def test_columns_of_pivot_tables_and_newsletters(tmp_path, header):
+    counts = read(tmp_path, f"{header}\nControl,20500,400\nB,20310,470\nGrand Total,40810,870\n")
+    assert (counts.levels, counts.shown.tolist()) == ((("Control", "B"),), [20500, 20310])
+
+
+@pytest.mark.parametrize("rate", ["conversion rate", "conversion (%)", "Expected conversion rate"])
+def test_rates_alone_are_no_amounts(tmp_path, rate):
+    text = f"variant,exposures,{rate}\nA,10000,5.1%\nB,10000,5.8%\n"
+    if "Expected" not in rate:
+        assert read(tmp_path, text.replace("%\n", "\n")).clicked.tolist() == [510, 580]
+    with pytest.raises(InputError, match="Rates alone cannot be compared: column"):
+        read(tmp_path, text.replace("exposures", "note"))
+
+
+def test_an_amount_is_named_as_a_command_takes_it(tmp_path):
+    with pytest.raises(InputError, match="Use --revenue 'net value'"):
+        read(tmp_path, "variant,net value\nA,5.10\nB,5.80\n")
+
+
+def test_what_a_nameless_sum_says_of_no_column(tmp_path):
+    """The last row of an export of Meta has numbers only: what is the same in all others has only one value."""
+    rows = ["Ad name,Ad set name,Placement,Impressions,Link clicks", "A,Women,feed,4500,80", "B,Women,feed,4400,69"]
+    told = read(tmp_path, "\n".join([*rows, ",,,8900,149"])).notes
+    assert "Left out because it is the sum of other rows: row 3." in told
+    assert "Not used: 'Ad set name' (it has only one value)." in told
+    assert "Not used: 'Placement' (it has only one value)." in told
+
+
+def test_a_count_of_few_rows_is_no_variant(tmp_path):
+    told = read(tmp_path, "Ad,Recipients,Clicks,Bounced\nA,4500,80,12\nB,4400,69,17\n").notes
+    assert "Not used: 'Bounced' (this looks like a metric, not a variant)." in told
+
+
+def test_who_came_is_used_where_events_count_once_for_each(tmp_path):
+    rows = [
+        f"{event},v{place},{'AB'[place % 2]}" for place in range(30) for event in ("view", "click")[: 1 + place % 3]
+    ]
+    told = read(tmp_path, "\n".join(["event,visitor,variant", *rows])).notes
+    assert "each once for each 'visitor'" in told[0]
+    assert "Not a factor: 'visitor' (it says who came, not what was shown)." in told

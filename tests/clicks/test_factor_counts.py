@@ -75,7 +75,8 @@ def test_who_when_and_how_much_are_no_factors(name, values, why):
     table = impressions(**{name: list(values)})
     found = find_factor_columns(table)
     assert found.factors == ("headline", "image")
-    assert found.notes[0].startswith(f"Not used: '{name}' ({why}")
+    used = "Not a factor" if name in ("user_id", "sessionId") else "Not used"  # they tell how often visitors come
+    assert found.notes[0].startswith(f"{used}: '{name}' ({why}")
     assert find_factor_columns(table, factors=["headline", name]).factors == ("headline", name), "unless it is named"
 
 
@@ -248,7 +249,7 @@ def test_the_dispersion_of_repeats_and_of_slices():
         ),
         (AB | {"shown": [9, None, 9, 9], "clicked": [1] * 4}, {}, "Row 2: 'shown' is empty."),
         ({"headline": ["A", None], "shown": [5, 6], "clicked": [1, 1]}, {}, "Row 2: 'headline' is empty."),
-        (AB | {"shown": [9] * 4, "clicked": [0] * 4}, {}, "none in 36 impressions"),
+        (AB | {"shown": [9] * 4, "clicked": [0] * 4}, {}, "No clicks in 36 impressions."),
         (AB | COUNTS | {"query": ["q", "q", "r", "r"]}, {}, "This table holds several tables (2): column 'query'"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import shlex
 from collections.abc import Collection
 
 _OF_A_FORMAT = "query|items?|position|clicked|clicks|clicks_are|between|list|segment|separator|encoding|missing"
@@ -49,4 +50,4 @@ def _each_factor(match: re.Match[str]) -> str:
         return match[0]
     if isinstance(given, dict):
         given = [f"{name}={','.join(each) if isinstance(each, list) else each}" for name, each in given.items()]
-    return " ".join(f"--factor {each}" for each in given)
+    return " ".join(f"--factor {shlex.quote(each)}" for each in given)

@@ -50,6 +50,8 @@ _VISITOR = set(WORDS["visitor"])
 _BESIDE_VISITOR = set(WORDS["beside-visitor"])
 PLACE = {"position", "pos", "rank", "slot", "place", "row", "col", "column", "variant", "version"}  # many numbers
 _AMOUNT = set(WORDS["amount"])
+_RATES = {frozenset(name.split()) for name in WORDS["rates"]}
+_BESIDE_RATES = {"link", "unique", "all", "average", "avg", "total", "outbound", "website"}
 _RESULT = {"winner", "winning", "significant", "gewinner", "gagnant", "ganador"}
 
 
@@ -126,6 +128,16 @@ def nearest(columns: Sequence[str], names: Sequence[str]) -> str | None:
     """Return the column whose name is nearest to the usual ones, None if there is none."""
     able = [(far, index) for index, name in enumerate(columns) if (far := distance(name, names)) is not None]
     return columns[min(able)[1]] if able else None
+
+
+def is_click_rate(name: str) -> bool:
+    """Whether a column is called a click rate.
+
+    >>> is_click_rate("Avg. CTR"), is_click_rate("conversion (%)"), is_click_rate("Probability to win (%)")
+    (True, True, False)
+    """
+    words = frozenset(words_of(name))
+    return words - _BESIDE_RATES in _RATES or ("%" in name and distance(name, CLICKED) is not None)
 
 
 def _is(words: set[str], telling: set[str], beside: set[str]) -> bool:

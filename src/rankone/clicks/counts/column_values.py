@@ -108,13 +108,16 @@ def is_measure(column: pl.Series) -> bool:
 
     >>> is_measure(pl.Series(["1.095,50 €", "7,00 €"])), is_measure(pl.Series(["7.79% ± 0.26%", "--"]))
     (True, True)
+    >>> is_measure(pl.Series(["12.000", "12.500"]))    # points between thousands
+    False
     """
     if column.dtype != pl.String:
         return column.dtype.is_float() or column.dtype.is_decimal()
     texts = filled(column)
     if texts.is_empty() or not texts.str.contains(_MEASURE).all():
         return False
-    numbers = texts.str.strip_chars(" %$€£").str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+    plain = texts.str.strip_chars(" %$€£")
+    numbers = numbers_of(plain).fill_null(plain.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False))
     return bool((numbers != numbers.floor()).any()) or bool(texts.str.contains("[%$€£¥]").all())
 
 

@@ -44,7 +44,8 @@ def choose_factors(
     audiences = [name for name in chosen if kinds[name].what == "audience"]
     while len(chosen) > 1 and (redundant := _redundant(table, chosen, audiences)) is not None:
         chosen.remove(redundant)
-        left[redundant] = _confounded(table, redundant, chosen)
+        metric = not single and redundant not in audiences and _is_amount(table[redundant])
+        left[redundant] = _SELDOM if metric else _confounded(table, redundant, chosen)
     if any(name not in audiences for name in chosen):
         left |= {name: _AUDIENCE for name in chosen if name in audiences}
         chosen = [name for name in chosen if name not in audiences]
@@ -68,6 +69,12 @@ def _no_factor(column: pl.Series, single: bool) -> str:
     if distinct > MOST_LEVELS:
         return f"{distinct:,} different values"
     return ""
+
+
+def _is_amount(column: pl.Series) -> bool:
+    """Whether a column that adds no combination holds counts of its own rather than names."""
+    words = set(words_of(column.name))
+    return not words & (PLACE | NUMBER_OF) and whole_numbers(column) is not None and not _is_numbering(column)
 
 
 def _is_numbering(column: pl.Series) -> bool:

@@ -4,12 +4,23 @@ Counts with unusual names are found by comparing columns: clicks are never more 
 """
 
 import operator
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from rankone.clicks.counts.column_kinds import AMOUNTS, CLICKED, SHOWN, WHEN, Kind, kind_of, nearest, words_of
+from rankone.clicks.counts.column_kinds import (
+    AMOUNTS,
+    CLICKED,
+    SHOWN,
+    WHEN,
+    Kind,
+    is_click_rate,
+    kind_of,
+    nearest,
+    words_of,
+)
 from rankone.clicks.counts.column_values import days_of, is_measure, is_outcome, whole_numbers
 from rankone.clicks.counts.factor_choice import choose_factors
 from rankone.errors import InputError
@@ -88,8 +99,9 @@ def find_factor_columns(
         raise InputError("No column holds variants:", whys or _there(table), do)
     notes = [] if slice is not None or when is None else _unusual_times(table[when])
     for name, why in left.items():
-        average = ", and the answer is an average over visitors" if name in visitor else ""
-        notes.append(f"Not used: '{name}' ({why}{average}).")
+        several = name in visitor and table[name].n_unique() > 1
+        average = ", and the answer is an average over visitors" if several else ""
+        notes.append(f"{'Not a factor' if name == who else 'Not used'}: '{name}' ({why}{average}).")
     if left:
         notes.append(_OTHERWISE)
     return FactorColumns(tuple(picked), shown, clicked, when, tuple(notes), (), by_day, visitor, who)
@@ -104,20 +116,35 @@ def _counts(
         clicked = nearest([name for name, kind in kinds.items() if kind.what == "clicked"], CLICKED)
         clicked = clicked or clicks_by_contents(table, free, shown)
     if clicked is None:
+        amount = next(
+            (name for name, kind in kinds.items() if kind.why in AMOUNTS and not _is_share(table[name])), None
+        )
+        if (share := next((name for name in kinds if _is_share(table[name])), None)) is not None and amount is None:
+            do = "add a column of how often each variant was shown"
+            raise InputError("Rates alone cannot be compared:", f"column '{share}'", do)
         if (unread := nearest(list(kinds), CLICKED)) is not None:
             some = ", ".join(f"'{text}'" for text in table[unread].head(3))
             do = "keep one table in the file, or name clicked='...'"
             raise InputError(f"Column '{unread}' does not hold numbers:", some, do)
-        if (amount := next((name for name, kind in kinds.items() if kind.why in AMOUNTS), None)) is not None:
-            raise InputError(f"Column '{amount}' looks like an amount:", _there(table), f"use --revenue {amount}")
+        if amount is not None:
+            raise _of_amounts(table, amount)
         raise InputError("No column holds clicks:", _there(table), "name it: clicked='...'")
     if is_measure(table[clicked]):
-        raise InputError(f"Column '{clicked}' looks like an amount:", _there(table), f"use --revenue {clicked}")
+        raise _of_amounts(table, clicked)
     if shown is None and not is_outcome(table[clicked]):
         shown = _only_counts(table, free, clicked, operator.ge)
         if shown is None:
             raise InputError("No column holds impressions:", _there(table), "name it: shown='...'")
     return shown, clicked
+
+
+def _is_share(column: pl.Series) -> bool:
+    signed = column.dtype == pl.String and bool(column.str.contains("%").any())
+    return is_click_rate(column.name) or signed or "%" in column.name
+
+
+def _of_amounts(table: pl.DataFrame, column: str) -> InputError:
+    return InputError(f"Column '{column}' looks like an amount:", _there(table), f"use --revenue {shlex.quote(column)}")
 
 
 def _slice(table: pl.DataFrame, kinds: Mapping[str, Kind]) -> str | None:

@@ -12,7 +12,14 @@ from rankone.clicks.counts.counts import Counts
 from rankone.clicks.counts.dispersion import Dispersion, estimated_dispersion
 from rankone.clicks.counts.engine_counts import CLICKED, FIRST, SHOWN, engine_counts, first_rows
 from rankone.clicks.counts.factor_columns import FactorColumns, find_factor_columns
-from rankone.clicks.counts.factor_rows import check_rows, countable_rows, level_names, read_rows, total_words
+from rankone.clicks.counts.factor_rows import (
+    check_rows,
+    countable_rows,
+    level_names,
+    nameless_rows,
+    read_rows,
+    total_words,
+)
 from rankone.clicks.counts.frames import ONLY_QUERY, known_frame, to_polars
 from rankone.clicks.counts.table_files import header_of
 from rankone.clicks.counts.table_shapes import with_clicks
@@ -212,7 +219,8 @@ def _of_frame(
     elif clicked is None and shown is None and not every:
         table, notes = with_clicks(table)
     totals = total_words(table)
-    columns = find_factor_columns(table.filter(totals.is_null()), factors, shown, clicked, slice)
+    told = table.filter(totals.is_null() & ~nameless_rows(table))
+    columns = find_factor_columns(table if told.is_empty() else told, factors, shown, clicked, slice)
     rows, left_out = (read_rows(table, columns), ()) if every else countable_rows(table, columns, totals, all_rows)
     check_rows(rows, table, columns)
     per_visitor = None if adaptive else _per_visitor(table, columns)
@@ -361,10 +369,10 @@ def _checked(counts: FactorCounts) -> FactorCounts:
     """Leave out combinations and levels that were never shown: nothing can be said of them."""
     kept = counts.shown > 0
     if not kept.any():
-        raise InputError("at least one impression", "none", "wait for some")
+        raise InputError("Nothing was shown yet.", "", "wait for some visitors")
     if not counts.clicked.any():
-        got = f"none in {int(counts.shown.sum()):,} impressions"
-        raise InputError("at least one click", got, "wait for some, or check the column of clicks")
+        none = f"No clicks in {int(counts.shown.sum()):,} impressions."
+        raise InputError(none, "", "wait for some, or check the column of clicks")
     slices = counts.slices
     if slices is not None:  # they hold only what was shown
         slices = slices._replace(cell=(np.cumsum(kept) - 1)[slices.cell])

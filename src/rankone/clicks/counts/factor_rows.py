@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from rankone.clicks.counts.column_kinds import entries
-from rankone.clicks.counts.column_values import BLANK, days_of, numbers_of, unclear_number
+from rankone.clicks.counts.column_values import BLANK, days_of, mostly_numbers, numbers_of, unclear_number
 from rankone.clicks.counts.counts import as_names
 from rankone.clicks.counts.factor_columns import FactorColumns
 from rankone.errors import InputError
@@ -47,6 +47,17 @@ def total_words(table: pl.DataFrame) -> pl.Series:
             words.append(pl.when(own).then(_plain(pl.col(column.name))))
     result = table.select(word=pl.coalesce(*words))["word"] if words else nothing
     return result if result.null_count() else nothing
+
+
+def nameless_rows(table: pl.DataFrame) -> pl.Series:
+    """Mark the rows that have numbers only, where others have texts: sums that no word calls so.
+
+    >>> nameless_rows(pl.DataFrame({"ad": ["A", "B", ""], "shown": ["10", "20", "30"]})).to_list()
+    [False, False, True]
+    """
+    texts = [column.name for column in table.select(pl.col(pl.String)) if not mostly_numbers(column)]
+    blank = [pl.col(name).str.strip_chars().is_in(BLANK).fill_null(True) for name in texts]
+    return table.select(rows=pl.all_horizontal(*blank) if texts else pl.repeat(False, pl.len()))["rows"]
 
 
 def _totals(column: pl.Series) -> pl.Series:

@@ -2,14 +2,12 @@
 
 import polars as pl
 
-from rankone.clicks.counts.column_kinds import SHOWN, WORDS, kind_of, nearest, words_of
+from rankone.clicks.counts.column_kinds import SHOWN, WORDS, is_click_rate, kind_of, nearest
 from rankone.clicks.counts.column_values import days_of, whole_numbers
 from rankone.clicks.counts.factor_columns import clicks_by_contents
 from rankone.errors import InputError
 from rankone.specs import amount
 
-_RATES = {frozenset(name.split()) for name in WORDS["rates"]}
-_BESIDE = {"link", "unique", "all", "average", "avg", "total", "outbound", "website"}
 _VIEWS = WORDS["events-view"]
 _CLICKS = WORDS["events-click"]  # the first one that a log has is counted
 _MOST_EVENTS = 100  # kinds of events in a log
@@ -26,7 +24,7 @@ def with_clicks(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
     if "clicked" in kinds.values():
         return table, ()
     shown = nearest([name for name, what in kinds.items() if what == "shown"], SHOWN)
-    rate = next((name for name in table.columns if frozenset(words_of(name)) - _BESIDE in _RATES), None)
+    rate = next((name for name in table.columns if is_click_rate(name)), None)
     free = [name for name, what in kinds.items() if what == "levels"]
     if shown is not None and rate is not None and clicks_by_contents(table, free, shown) is None:
         return _clicks_of_rates(table, shown, rate)

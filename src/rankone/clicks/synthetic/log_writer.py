@@ -3,11 +3,12 @@
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from rankone.clicks.logs.sessions import Bytes
 from rankone.compiling.compiled import noalloc
 from rankone.numerics.arrays import Floats, Ints
 
+Bytes = npt.NDArray[np.uint8]
 # What can be injected into a log, in the order of the rates and of the tallies; see `generate.EDGES`.
 N_EDGES = 9
 REPEATED, OFF_LIST, LATE, AGAIN, SHORT, LONG, DUPLICATE, BEFORE_ANY, BAD_ROW = range(N_EDGES)
