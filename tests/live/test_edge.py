@@ -19,6 +19,7 @@ from rankone.live.evidence.published import CLICKED, SHOWN, Part, Published, Ver
 from rankone.live.fold import snapshot
 from rankone.live.fold.journal_reading import from_snapshot, replay
 from rankone.live.operate import visits
+from rankone.live.report.edge_report import EdgeReport
 from rankone.live.report.make_report import make_edge_report
 from rankone.numerics.seeds import generator
 
@@ -277,6 +278,15 @@ def test_what_cannot_be_asked_for_is_refused(site, tmp_path):
         site.experiment.ingest([{"visitor": "a"}])
     with pytest.raises(InputError, match="a column 'headline'"):
         site.experiment.ingest([{"visitor": "a", "version": 1, "time": 1.0}])
+
+
+def test_what_does_not_fit_is_counted_in_words():
+    unfit = {"wrong_levels": 1, "unmatched": 1, "late": 1_200}
+    assert EdgeReport(3, 10, unfit, None, None).notes == [
+        "Decides at the edge: version 3 of the weights.",
+        "Ignored: 1 shown other levels than the weights give; 1 click of visitors who were shown nothing before; "
+        "1,200 clicks after the window.",
+    ]
 
 
 def test_a_draw_that_is_served_to_many_is_noticed():

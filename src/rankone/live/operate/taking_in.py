@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -71,7 +71,7 @@ class Intake:
 
     def take(self, table: pl.DataFrame) -> None:
         """Take in a portion of exposures or outcomes, told apart by whether there is a column `version`."""
-        factors, versions, now = self._transactions.look(self._of, lambda fold: _known(fold, self._of.time.now()))
+        factors, versions = self._transactions.look(self._of, _known)
         missing = [name for name in ("visitor", "time") if name not in table.columns]
         if missing:
             do = "exposures need visitor, version, time and the factors; outcomes visitor, time, goal and value"
@@ -80,7 +80,7 @@ class Intake:
         self._sums["exposures" if shown else "outcomes"] += len(table)
         with _in_words():
             table = _exposures(table, list(factors)) if shown else _outcomes(table)
-        sound = table.drop_nulls().filter(pl.col("at") <= now + _AHEAD)
+        sound = table.drop_nulls().filter(pl.col("at") <= self._of.time.now() + _AHEAD)
         self._sums["unreadable"] += len(table) - len(sound)
         if not shown:
             sound = sound.filter(pl.col("value") != 0.0)
@@ -103,8 +103,8 @@ class Intake:
             storage, number = self._transactions.storage, self._of.number
             spans = visits.spans_of(fold.published.versions, lottery_of(fold).seconds)
             window = fold.settings.outcomes.window_micros
-            exposures = _frame(exposures_of(storage, number, visitors), visits.EXPOSURES)
-            clicks = _frame(clicks_of(storage, number, visitors), visits.CLICKS)
+            exposures = pl.DataFrame(exposures_of(storage, number, visitors), visits.EXPOSURES, orient="row")
+            clicks = pl.DataFrame(clicks_of(storage, number, visitors), visits.CLICKS, orient="row")
             before = visits.totals(exposures, clicks, spans, window)
             after = visits.merged(exposures, told) if shown else exposures
             clicked = clicks if shown else pl.concat([clicks, told]).unique()
@@ -129,21 +129,18 @@ class Intake:
         return TakenIn(**counts, unfit={why: count for why, count in self._unfit.items() if count})
 
 
-def _known(fold: Fold, now: int) -> tuple[dict[str, dict[str, int]], list[Version], int]:
+def _known(fold: Fold) -> tuple[dict[str, dict[str, int]], list[Version]]:
+    """Return the numbers of the levels of each factor, and the versions."""
     names = {
         factor: {name: number for number, name in enumerate(levels.names)} for factor, levels in fold.factors.items()
     }
     assert fold.published is not None
-    return names, list(fold.published.versions), now
+    return names, list(fold.published.versions)
 
 
 def _stop_if_won(fold: Fold, draft: Draft) -> None:
     if fold.settings.stopping.auto and fold.stopped is None and (note := winning_note(fold)) is not None:
         draft.mark(Kind.STOP, note)
-
-
-def _frame(rows: Sequence[Any], schema: Mapping[str, Any]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=schema, orient="row") if rows else pl.DataFrame(schema=schema)
 
 
 def _micros(times: pl.Series) -> pl.Series:

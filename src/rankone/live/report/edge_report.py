@@ -41,7 +41,8 @@ class EdgeReport:
     @property
     def notes(self) -> list[str]:
         """Which version holds, and what was told and is not learned."""
-        unfit = "; ".join(f"{count:,} {UNFIT_TEXTS[why]}" for why, count in self.unfit.items())
+        texts = {why: text.replace("clicks", "click", self.unfit.get(why) == 1) for why, text in UNFIT_TEXTS.items()}
+        unfit = "; ".join(f"{count:,} {texts[why]}" for why, count in self.unfit.items())
         version = f"Decides at the edge: version {self.version:,} of the weights."
         return [version, f"Ignored: {unfit}."] if unfit else [version]
 
