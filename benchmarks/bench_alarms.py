@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.site_movements import movement
 from rankone.compiling.compiled import compiled, noalloc
 from rankone.evidence.change_monitor import (
     ALARM_KIND,
@@ -46,7 +47,6 @@ from rankone.live.evidence.experiment_evidence import PROBES
 from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 from rankone.policies import as_policy
-from rankone.simulation.plans.rehearsal import movement
 
 _renew, _look_due, _reversed = noalloc(renew), noalloc(look_due), noalloc(reversed_levels)
 _mix_evenly, _probe_shares = noalloc(mix_evenly), noalloc(probe_shares)

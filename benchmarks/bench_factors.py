@@ -40,7 +40,7 @@ def arena(runs: int) -> list[str]:
     """Regret of each policy as a share of that of `uts`, and 99% quantiles likewise."""
     lines = []
     for half in ("tune", "report"):
-        found = rankone.arena(policies=list(POLICIES), factors=True, half=half, runs=runs, seed=17, workers=1)  # type: ignore[arg-type]
+        found = rankone.arena(policies=list(POLICIES), of="factors", half=half, runs=runs, seed=17, workers=1)  # type: ignore[arg-type]
         lines += ["", f"Half {half}, {runs} runs, regret as a share of that of `uts` (99% quantile likewise):", ""]
         lines += [f"| problem | `uts` | {' | '.join(f'`{name}`' for name in POLICIES[1:])} |", "|---|---|---|---|"]
         shares = {(row["problem"], row["policy"]): row for row in found.ratios().to_dicts()}

@@ -87,7 +87,7 @@ def flatness() -> list[str]:
 
 def pages() -> list[str]:
     """What every policy costs on a page of ten items and five positions, and on a large one."""
-    small, large = rankone.as_problem("pbm-low:10x5"), rankone.as_problem("pbm-low:1000x10:mean=0.02")
+    small, large = rankone.as_problem("pbm-list:10x5:mean=0.06"), rankone.as_problem("pbm-list:1000x10:mean=0.02")
     lines = ["| policy | us a list, 10 x 5 | bar | 1,000 x 10 |", "|---|---|---|---|"]
     names = [name for name, kind in rankone.known_policies().items() if kind.decision_kind == "list"]
     for name in sorted(name for name in names if name not in ("best-list", "comb-cascade")):

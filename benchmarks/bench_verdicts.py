@@ -24,8 +24,9 @@ from loky import get_reusable_executor
 
 import rankone
 from benchmarks import forecasts, late_clicks
+from benchmarks.site_movements import MOVEMENTS, movement
 from rankone.problems.theory.time_to_be_sure import characteristic_time
-from rankone.simulation.plans.rehearsal import MOVEMENTS, Rehearsal, simulate_experiment
+from rankone.simulation.plans.rehearsal import Rehearsal, simulate_experiment
 
 PAGE = Path(__file__).parent / "measured" / "verdicts.md"
 WORKERS = 2
@@ -162,9 +163,10 @@ PROBLEMS = {
 def wrong_statements(policy: str, aim: str, shape: tuple[int, int], site: str) -> tuple[int, int]:
     """Return in how many runs a winner was declared, and in how many a level was said to beat another."""
     equal = rankone.RankOne([math.sqrt(EQUAL_RATE)] * shape[0], [math.sqrt(EQUAL_RATE)] * shape[1])
+    moves = movement(site, EQUAL_DECISIONS)
     found = [
         simulate_experiment(
-            equal, policy=policy, aim=aim, site=site, visitors=EQUAL_DECISIONS, after="weigh", runs=1, seed=seed
+            equal, policy=policy, aim=aim, site=moves, visitors=EQUAL_DECISIONS, after="weigh", runs=1, seed=seed
         )[0]
         for seed in range(EQUAL_RUNS)
     ]

@@ -33,6 +33,7 @@ from loky import get_reusable_executor
 
 import rankone
 from benchmarks.bench_verdicts import EQUAL_RATE, PROBLEMS
+from benchmarks.site_movements import movement
 from rankone.compiling.compiled import compiled, noalloc
 from rankone.evidence.levels import (
     _HIGHEST,
@@ -51,7 +52,7 @@ from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.seeds import generator
 from rankone.policies import as_policy
 from rankone.problems.product_world import rate_of
-from rankone.simulation.plans.rehearsal import _bar, _beaten_bar, _stage, movement
+from rankone.simulation.plans.rehearsal import _bar, _beaten_bar, _stage
 
 WORKERS, ERROR = 2, 0.05
 MOVES = ("steady", "doubled", "cycle")

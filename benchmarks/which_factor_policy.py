@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=None)
     parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args()
-    found = rankone.arena(factors=True, runs=given.runs, workers=given.workers, out=given.out)
+    found = rankone.arena(of="factors", runs=given.runs, workers=given.workers, out=given.out)
     PAGE.write_text(written(found, given.runs))
 
 

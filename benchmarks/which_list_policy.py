@@ -31,7 +31,7 @@ def played(runs: int, workers: int | None, out: Path | None, sizes: list[int]) -
     found: dict[str, pl.DataFrame] = {}
     for size in sizes:
         names = [name for name, items in entries.items() if items == size]
-        part = rankone.arena(names, lists=True, runs=max(2, runs // SIZES[size]), workers=workers, out=out)
+        part = rankone.arena(names, of="lists", runs=max(2, runs // SIZES[size]), workers=workers, out=out)
         found |= {str(rows["problem"][0]): rows for rows in part.table.partition_by("problem", maintain_order=True)}
     return Arena(pl.concat([found[name] for name in entries if name in found]), "gibbs-ts")
 

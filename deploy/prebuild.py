@@ -41,7 +41,7 @@ def compiled(wheel: Path, folder: Path, programs: list[str]) -> dict[str, bytes]
         code = f"import rankone\nassert rankone.__file__.startswith({str(folder)!r})\n{PROGRAMS[name]}"
         generic = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
         subprocess.run([sys.executable, "-c", code], check=True, cwd=folder, env=os.environ | own | generic)
-    files = sorted((folder / "cache" / "kernels").glob("*/*.nb?"))
+    files = sorted((folder / "cache" / "kernels").glob("*/*.nbc"))
     return {f"rankone/_prebuilt/kernels/{file.parent.name}/{file.name}": file.read_bytes() for file in files}
 
 
@@ -69,8 +69,7 @@ def main(wheel: str, *programs: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         files = compiled(Path(wheel).resolve(), Path(folder), list(programs or PROGRAMS))
     put_in(Path(wheel), files)
-    kept = [name for name in files if name.endswith(".nbc")]
-    print(f"{len(kept)} functions, {sum(map(len, files.values())) / 1e6:.1f} MB, are in {wheel}", file=sys.stderr)
+    print(f"{len(files)} functions, {sum(map(len, files.values())) / 1e6:.1f} MB, are in {wheel}", file=sys.stderr)
 
 
 if __name__ == "__main__":

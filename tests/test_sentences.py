@@ -39,7 +39,7 @@ SENTENCES = {
     "forbid shop.db home --level headline=B --level image=2": "Never shown together: headline 'B' with image '2'.",
     "export shop.db home --out all.csv": "# decisions of 'home' written to all.csv.",
     "what-if all.csv --target headline=A,image=1":
-        "headline A, image 1 would have earned # (# to #) per decision; the log earned #.",
+        "headline 'A' with image '1' would have earned # (# to #) per decision; the log earned #.",
     "migrate shop.db": "shop.db is up to date: schema #.",
     "analyse nofile.csv": "No such file: nofile.csv.",
     "stop shop.db hom": "Expected an experiment of this database (home), but got hom. See `rankone experiments`.",

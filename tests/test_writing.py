@@ -79,7 +79,7 @@ def test_a_link_stays_a_link_and_a_pipe_a_pipe(tmp_path):
 # a file that only holds locks, and a copy of standard input in a temporary folder.
 OPENED = {
     "compiling/background.py",
-    "compiling/turns.py",
+    "compiling/cache.py",
     "simulation/store.py",
     "clicks/counts/table_files.py",
     "clicks/logs/collector.py",

@@ -30,8 +30,10 @@ def sentence(expected: str, got: Any, do: str) -> str:
     'Expected a horizon of at least 1, but got -5. Try horizon=1000.'
     >>> sentence("No such file:", "ab.csv", "check the path"), sentence("The file has a header but no rows.", "", "")
     ('No such file: ab.csv. Check the path.', 'The file has a header but no rows.')
+    >>> sentence("a lift above 0", None, "try lift=0.1")
+    'Expected a lift above 0, but got nothing. Try lift=0.1.'
     """
-    said = got if isinstance(got, str) else repr(got)
+    said = "" if got is None else got if isinstance(got, str) else repr(got)
     whole = expected.endswith((":", "."))
     problem = f"{expected} {said}".strip() if whole else f"Expected {expected}, but got {said or 'nothing'}"
     parts = [problem, do[:1].upper() + do[1:]]

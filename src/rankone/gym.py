@@ -51,7 +51,8 @@ class Decisions(gymnasium.Env[Floats, Ints]):
         """Show something to the visitor who is there."""
         shown = np.array(action, np.int64)
         if self._is_list:
-            shown = _each_once(shown, self.problem.shape[0])
+            once = dict.fromkeys([*shown.tolist(), *range(self.problem.shape[0])])
+            shown = np.array(list(once)[: len(shown)], np.int64)
         elif any(all(level in (-1, mine) for level, mine in zip(rule, shown, strict=True)) for rule in self._forbidden):
             raise InputError("a combination that is allowed", shown.tolist(), "see env.problem.forbidden")
         clicks = np.zeros(self._layout.outcome, np.int64)
@@ -67,11 +68,6 @@ class Decisions(gymnasium.Env[Floats, Ints]):
         move(self._world, self._step, self._rng)
         observe(self._world, self._step, self._rng, context[: self._layout.context])
         return context
-
-
-def _each_once(shown: Ints, n_items: int) -> Ints:
-    known = dict.fromkeys([*shown.tolist(), *range(n_items)])
-    return np.array(list(known)[: len(shown)], np.int64)
 
 
 def make(problem: Any, horizon: int = 10_000) -> Decisions:

@@ -4,7 +4,7 @@ Plain Python, so that the client's report can use it. A table is a mapping of co
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
@@ -13,7 +13,7 @@ from rankone.errors import InputError
 _LATEX = re.compile(r"[&%$#_{}]")  # characters that LaTeX reads as its own
 _MOST_ROWS = 30  # of a table that is shown; `to_pandas` has them all
 MORE = "Assumptions and method: --details, in Python .details"
-_CELL = "padding:.15em .7em;text-align:{}"
+_CELL = '<{0} style="padding:.15em .7em;text-align:{1}">{2}</{0}>'
 
 
 class Shown:
@@ -83,7 +83,7 @@ class Shown:
 class Answer(Shown):
     """A result in three depths: `headline` (at most 25 words), what is printed with its table, and `details`.
 
-    A subclass has `headline` and `details`, and may have `assumes` and `_notes`.
+    A subclass has `headline` and `details`, and may have `assumes`, `_before`, `_notes` and `_after`.
     """
 
     @property
@@ -101,23 +101,33 @@ class Answer(Shown):
         """Assumptions and method."""
         return ""
 
+    def _before(self) -> list[str]:
+        """Reasons not to trust the headline: they are said first."""
+        return []
+
     def _notes(self) -> list[str]:
         """Warnings and advice, below the headline."""
         return []
 
+    def _after(self) -> list[str]:
+        """What is said below the table."""
+        return []
+
     @property
     def brief(self) -> str:
-        """The headline and what it assumes."""
-        return "\n".join(filter(None, [self.headline, self.assumes]))
+        """The headline and what it assumes; before both, why not to trust them."""
+        return "\n".join(filter(None, [*self._before(), self.headline, self.assumes]))
 
     def _sentence(self) -> str:
         return "\n".join([self.brief, *self._notes()])
 
     def __repr__(self) -> str:
-        return "\n".join([super().__repr__(), *([MORE] if self.details else [])])
+        after = self._after()
+        return "\n".join([super().__repr__(), *([""] if after else []), *after, *([MORE] if self.details else [])])
 
     def _repr_html_(self) -> str:
-        return super()._repr_html_() + folded(self.details)
+        after = "<br>".join(map(escape, self._after()))
+        return super()._repr_html_() + f"<p>{after}</p>" * bool(after) + folded(self.details)
 
     def depths(self) -> dict[str, Any]:
         """Return the texts for JSON."""
@@ -154,15 +164,14 @@ def html_table(table: Any) -> str:
     if not columns:
         return ""
     sides = ["right" if _is_numeric(column) else "left" for column in columns.values()]
-    head = "".join(_cell("th", name, side) for name, side in zip(columns, sides, strict=True))
-    rows = ["".join(_cell("td", *each) for each in zip(row, sides, strict=True)) for row in _rows(columns)]
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
+
+    def line(kind: str, row: Iterable[Any]) -> str:
+        cells = (_CELL.format(kind, side, escape(cell_text(each))) for each, side in zip(row, sides, strict=True))
+        return f"<tr>{''.join(cells)}</tr>"
+
+    head, body = line("th", columns), "".join(line("td", row) for row in _rows(columns))
     left = _rows_left(columns)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + f"<p>{left}</p>" * bool(left)
-
-
-def _cell(kind: str, value: Any, side: str) -> str:
-    return f'<{kind} style="{_CELL.format(side)}">{escape(cell_text(value))}</{kind}>'
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>" + f"<p>{left}</p>" * bool(left)
 
 
 def text_table(table: Any) -> list[str]:

@@ -29,6 +29,7 @@ def test_a_mismatch_is_said_before_the_winner():
     assert not answer.decided
     assert answer.to_dict()["split"]["p_value"] < 1e-9
     assert "Sample ratio mismatch" in answer._repr_html_()
+    assert answer.brief.startswith("Sample ratio mismatch")
     told = rankone.analyse(table, uneven=True)
     assert " wins: " in told.headline
     assert told.to_dict()["split"] is None

@@ -246,11 +246,11 @@ def behind_first(table, name, value):
         ({}, pl.DataFrame({"list": [1], "item": ["a"]}), "the columns list, position, item, probability"),
         ({}, as_table({(0, 1): 0.5}), "add up to 1"),
         ({}, as_table({(0, 1): float("nan")}), "a probability that is a number in each row of the target"),
-        ({}, as_table({(0, 1): 1.0}).with_columns(position=pl.lit(1)), "every position once"),
+        ({}, as_table({(0, 1): 1.0}).with_columns(position=pl.lit(1)), "positions 1, 2, ..., each once"),
         (
             {},
             as_table({(0, 1): 1.0}).with_columns(position=pl.col("position") * 2 - 1),
-            "without a gap in each list of the target, but got 1, 3 in list",
+            "each once, in each list of the target, but got 1, 3 in list",
         ),
         ({}, as_table({(0, 1): 1.0}).with_columns(position=pl.lit("top")), "a position that is a number in each row"),
         *(

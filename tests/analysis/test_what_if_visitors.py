@@ -39,7 +39,7 @@ def test_groups_of_visitors_get_their_own():
         assert abs(row["value"] - truth) < 4.0 * row["se"], name
     assert abs(row_of(found, "logit-dm")["value"] - truth) < 4.0 * row_of(found, "logit-dr")["se"]
     assert found.first == "logit-dr"
-    assert found.headline.startswith("headline A for device phone; headline B for device")
+    assert found.headline.startswith("headline 'A' for device phone; headline 'B' for device")
     table = pl.DataFrame({"device": ["phone", "desktop"], "headline": ["A", "B"], "probability": [1.0, 1.0]})
     assert row_of(rankone.evaluate(log, table, attributes=["device"]), "snips") == row_of(found, "snips")
     # Who looks at visitors can show each its own, so all alike earn less.

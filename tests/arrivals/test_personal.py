@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import rankone
-from rankone.analysis.personal.fits import fit_classes, fit_vectors
-from rankone.analysis.personal.gain import personal_gain, shares_differ
+from rankone.analysis.personal import personal_gain, shares_differ
+from rankone.analysis.personal_fits import fit_classes, fit_vectors
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from rankone.problems.arrivals import latent, mixed
@@ -77,7 +77,7 @@ def test_where_its_promise_is_broken_it_is_noticed_or_harmless(kind):
     assert said <= 5 + 3.0 * np.sqrt(5 * 0.95)
     cells = [(i, j, int(shown[i, j]), int(clicked[i, j])) for i, j in np.argwhere(shown)]
     frame = pl.DataFrame(cells, schema=["user", "item", "shown", "clicked"], orient="row")
-    sentence = rankone.personal(frame, **COLUMNS)._sentence()
+    sentence = rankone.personal(frame, **COLUMNS).headline
     assert noticed == sentence.startswith("Users were shown items in different shares")
     assert len(sentence.split()) <= 25
 
@@ -105,7 +105,11 @@ def test_sentences_and_advice():
     found = rankone.personal(frame_of(mixed(60, 3, classes=1, seed=2), 5_000), **COLUMNS)
     assert repr(found).startswith("No sign that the best item depends on the user: show '")
     assert found.recommended == "thompson"
-    assert len(found._sentence().split()) <= 25
+    assert len(found.headline.split()) <= 25
+    assert found.brief == f"{found.headline}\n{found.assumes}"
+    assert found.to_dict()["headline"] == found.headline
+    alone = frame_of(mixed(60, 3, seed=2), 5_000).filter(item="i0")
+    assert rankone.personal(alone, **COLUMNS).headline == "Nothing to compare: only 'i0' was shown."
     assert repr(rankone.personal(frame_of(mixed(20, 3, rate=0.1), 100), **COLUMNS)).startswith("Not enough data yet")
 
 

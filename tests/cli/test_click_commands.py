@@ -76,6 +76,10 @@ def test_fit_names_what_the_data_support_and_says_what_it_does_not_name(place):
     assert "another pair's in query q: in q item rare at position 1" in text
     assert re.search(r"1 \(0\.\d+ to 1; clicked 0 of 0 impressions\), against 0\.\d+ \(0\.\d+ to 0\.\d+\)", text)
     assert "1 of 2 others" in text
+    headline = text.splitlines()[0]
+    assert headline.startswith("Query 'q': 'a' is ahead, not proven yet: ")
+    assert headline.endswith(" clicked at position 1; 1 other item may be as good.")
+    assert len(headline.split()) <= 25
 
 
 def test_fit_says_too_little_data(place):
@@ -83,6 +87,7 @@ def test_fit_says_too_little_data(place):
         "query,item,position,clicked\n" + ("q,a,1,0\n" * 8 + "q,b,1,0\n" * 9 + "q,b,1,1\n" + "q,a,1,1\n") * 3
     )
     text = run("fit", place / "little.csv")
+    assert text.startswith("Query 'q': not enough data yet to say which item is best.")
     assert "too little data" in text
     assert "Beware: too little data in query q: every other item may be as good" in text
 

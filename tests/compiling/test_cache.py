@@ -9,13 +9,16 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numba
 import pytest
 
 from rankone.compiling import cache, folders
+from rankone.compiling.compiled import compiled
 from rankone.compiling.folders import cache_roots
 
 NOBODY = 65534
@@ -131,36 +134,41 @@ def test_nor_is_it_where_it_was_named(
         assert list(cache_roots(make=True)) == [place / "temporary" / f"rankone-{ME}"]
 
 
+def twice(x):
+    return 2 * x
+
+
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Path, Any]:
-    """Return a root that was made where anybody may write to new files, and what keeps files of a function in it."""
+    """Return a root that was made where anybody may write to new files, and a function that is kept in it."""
     monkeypatch.setenv("RANKONE_CACHE_DIR", str(tmp_path / "deep" / "root"))
     before = os.umask(0)
     try:
         root = next(cache_roots(make=True))
-        files = cache._Files(run, root / "kernels" / "key")
-        files._impl.locator.ensure_cache_path()
-        files._cache_file.save("types", "code")
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "deep" / "temporary"))
+        function = compiled(twice, "no module")
+        function(21)
     finally:
         os.umask(before)
-    return root, files._cache_file
+        compiled.cache_clear()
+    return root, function
 
 
 def test_whatever_the_umask_what_is_kept_can_be_trusted(kept: tuple[Path, Any]) -> None:
-    root, files = kept
-    made = [root.parent, root, *root.rglob("*")]
-    assert len(made) == 6
+    root, function = kept
+    made = [root.parent, root, root / "kernels", *root.rglob("*/*/*.nbc"), *root.glob("kernels/*")]
+    assert len(made) == 5
     assert {path.stat().st_mode & 0o022 for path in made} == {0}
-    assert files.load("types") == "code"
+    assert function._cache.has((numba.int64,), function.targetctx)
 
 
-@pytest.mark.parametrize("where", [".", "kernels", "kernels/key", "kernels/key/*.nbi", "kernels/key/*.nbc"])
+@pytest.mark.parametrize("where", [".", "kernels", "kernels/*", "kernels/*/*.nbc"])
 def test_what_others_could_have_written_is_not_run(kept: tuple[Path, Any], where: str) -> None:
-    root, files = kept
+    root, function = kept
     (path,) = root.glob(where) if "*" in where else [root / where]
     path.chmod(path.stat().st_mode | 0o002)
-    with contextlib.suppress(PermissionError):
-        assert files.load("types") is None
+    with contextlib.suppress(PermissionError), warnings.catch_warnings(action="ignore"):
+        assert not function._cache.has((numba.int64,), function.targetctx)
 
 
 @pytest.mark.skipif(ME != 0, reason="only root can give files away")
@@ -194,7 +202,7 @@ def test_a_full_disk_does_no_harm(place: Path) -> None:
     assert not [path for path in place.rglob("*.nb*") if path.stat().st_size]
 
 
-@pytest.mark.parametrize(("kind", "size"), [("nbi", 0), ("nbi", 20), ("nbc", 20)])
+@pytest.mark.parametrize(("kind", "size"), [("nbc", 0), ("nbc", 20)])
 def test_a_file_that_was_cut_short_is_written_again(place: Path, kind: str, size: int) -> None:
     shared = place / "shared"
     assert run(place, "double", named=shared) == ["42.0 0"]

@@ -219,7 +219,7 @@ def test_a_module_without_a_file_has_the_packages_key() -> None:
 def test_a_compiled_function_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, users_module: ModuleType) -> None:
     monkeypatch.setenv("RANKONE_CACHE_DIR", str(tmp_path / "cache"))
     assert compiled(users_module.double, "my_policies")(21) == 42
-    assert list((tmp_path / "cache" / "kernels").rglob("*.nbi"))  # the index that Numba writes for a cached function
+    assert list((tmp_path / "cache" / "kernels").rglob("*.nbc"))
     compiled.cache_clear()
     again = compiled(users_module.double, "my_policies")
     assert again(21) == 42
@@ -229,7 +229,7 @@ def test_a_compiled_function_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_code_of_other_types_is_not_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, users_module: ModuleType
 ) -> None:
-    """Two processes that save at the same time may leave the one's code where the other's is looked for."""
+    """Whatever has a file's name."""
     monkeypatch.setenv("RANKONE_CACHE_DIR", str(tmp_path / "cache"))
     double = compiled(users_module.double, "my_policies")
     assert (double(21), double(0.25)) == (42, 0.5)

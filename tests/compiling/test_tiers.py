@@ -127,7 +127,7 @@ def test_many_processes_at_once_all_answer_at_once_and_one_compiles(tmp_path: Pa
     answers = [process.communicate(timeout=PATIENCE) for process in processes]
     assert {first for first, *_ in (told.splitlines() for told, _ in answers)} == {"0"}  # plain Python
     assert all(not errors for _, errors in answers)
-    folders = list((tmp_path / "cache" / "kernels").glob("*/*.nbi"))
+    folders = list((tmp_path / "cache" / "kernels").glob("*/*.nbc"))
     assert len(folders) == 1  # the one function for the one policy
 
 

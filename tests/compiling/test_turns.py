@@ -12,27 +12,15 @@ import numba
 import pytest
 from numba.core.errors import TypingError
 
-from rankone.compiling import turns
-from rankone.compiling.cache import spelled
+from rankone.compiling import cache as turns
+from rankone.compiling.cache import end_turn, spelled, take_turn
 from rankone.compiling.compiled import compiled
-from rankone.compiling.turns import begin_saving, end_turn, take_turn
 
-# Begins to save, and says so.
-SAVES = """
-import sys
-from pathlib import Path
-from rankone.compiling.turns import begin_saving, take_turn
-
-take_turn(Path(sys.argv[1]), "that")
-begin_saving()
-print("saves", flush=True)
-sys.stdin.read()
-"""
 # Takes a turn for each name it is given, says so, and whether the file was there by then.
 TAKES = """
 import sys
 from pathlib import Path
-from rankone.compiling.turns import take_turn
+from rankone.compiling.cache import take_turn
 
 for what in sys.argv[3:]:
     take_turn(Path(sys.argv[1]), what)
@@ -54,7 +42,7 @@ print(function(21.0), sum(function.stats.cache_hits.values()))
 FORKS = """
 import gc, os, threading, time
 import my_functions
-from rankone.compiling import turns
+from rankone.compiling import cache as turns
 from rankone.compiling.compiled import compiled
 
 thread = threading.Thread(target=compiled(my_functions.double, "my_functions"), args=(21.0,))
@@ -98,14 +86,11 @@ def test_the_turn_of_a_killed_process_is_over(tmp_path: Path) -> None:
     end_turn()
 
 
-def test_nobody_waits_for_ever_for_a_process_that_is_stopped_while_it_saves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with start(SAVES, tmp_path) as other:
-        assert other.stdout.readline() == "saves\n"
+def test_nobody_waits_for_ever_for_a_process_that_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with start(TAKES, tmp_path, tmp_path / "over", "this") as other:
+        assert other.stdout.readline() == "this False\n"
         monkeypatch.setattr(turns, "_PATIENCE", 0.1)
         assert take_turn(tmp_path, "this")
-        begin_saving()
         end_turn()
         other.stdin.close()
 

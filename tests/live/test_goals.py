@@ -373,6 +373,15 @@ def test_a_guardrail_that_changes_is_an_event_of_the_journal(tmp_path: Path) -> 
         assert all(finding.ok for finding in examine(db))
 
 
+def test_a_guardrail_is_not_cleared_while_nothing_leads() -> None:
+    with shop(None) as experiment:
+        for decision in experiment.ask(3):
+            experiment.tell(decision, True)
+        report = experiment.report()
+        assert [goal.guardrail for goal in report.goals if goal.worse_by is not None] == ["open"]
+        assert "is cleared" not in str(report)
+
+
 def test_a_violation_that_is_over_is_an_event(tmp_path: Path) -> None:
     """The level that was sent back too often is retired: what leads now is the baseline itself."""
     watch, rng = Clock(), np.random.default_rng(1)

@@ -9,7 +9,7 @@ import pytest
 import rankone
 from rankone.errors import Contradiction, InputError, KeyReused
 from rankone.evidence.lists import MOST_ITEMS
-from rankone.live import Ask, Database, Ranking, Tell
+from rankone.live import Ask, Database, Experiment, Ranking, Tell
 from rankone.live.fold import snapshot
 from rankone.live.fold.journal_reading import from_snapshot, read_tail, replay
 from rankone.live.lists import CLICKED, MOST_COMPARED, Told, together, told_in
@@ -82,6 +82,14 @@ def test_a_list_is_asked_and_told():
         assert ranking.report().outcomes["clicked"] == 4
 
 
+def test_how_much_was_seen_is_of_lists_alone():
+    with Experiment("page", ["A", "B"], ["1", "2"], db=None) as experiment:
+        decision = experiment.ask()
+        with pytest.raises(InputError, match="to a ranking alone"):
+            experiment.tell(decision, True, seen=2)
+        assert experiment.tell(decision, True).learned
+
+
 @pytest.mark.parametrize(
     ("clicked", "more", "sentence"),
     [
@@ -131,7 +139,7 @@ def test_a_wrong_request_has_its_sentence(asked, sentence):
         ({"positions": 9}, "from 9 to 1,000 items for a list of 9"),
         ({"positions": 0}, "positions as a whole number of at least 1"),
         ({"positions": None}, "how many positions a list has"),
-        ({"items": None, "positions": None}, "factors for the new experiment"),
+        ({"items": None, "positions": None}, "factors for the new experiment .* of a ranking its items and positions"),
         ({"policy": "uts"}, "a policy that plays lists"),
         ({"policy": "cascade-kl-ucb"}, "a policy that says how likely its lists are"),
         ({"control": {"levels": ["a", "b"]}}, "a list of 3 items of the ranking"),
@@ -427,10 +435,11 @@ def test_many_lotteries_do_not_pile_up():
     with start(None) as ranking:
         kept = ranking.ask(3)
         visit(ranking, 300)
-        assert ranking.look(lambda fold: len(fold.lotteries)) == 2
+        assert ranking.look(lambda fold: len(fold.lotteries.of)) == 2
         for decision in kept:
             ranking.tell(decision, [])
-        assert ranking.look(lambda fold: len(fold.lotteries)) == 1
+        visit(ranking, 10)
+        assert ranking.look(lambda fold: len(fold.lotteries.of)) == 1
 
 
 def test_lists_of_an_earlier_era_keep_no_lottery_after_a_restart(sqlite_db):
@@ -443,7 +452,7 @@ def test_lists_of_an_earlier_era_keep_no_lottery_after_a_restart(sqlite_db):
         for decision in [*before, *after]:
             ranking.tell(decision, [1])
         visit(ranking, 100, seed=2)
-        assert ranking.look(lambda fold: len(fold.lotteries)) == 1
+        assert ranking.look(lambda fold: len(fold.lotteries.of)) == 1
         with ranking.database.reader() as storage:
             number = storage.number("home")
             restored = read_tail(storage, number, from_snapshot(storage, number, seq, body))

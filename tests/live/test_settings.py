@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import typer
 from docs.generated import experiment_settings
@@ -62,6 +63,11 @@ def test_names_agree():
         each.check(each.example)
         if each.default is not None:
             each.check(each.default)
+
+
+def test_numbers_of_numpy_are_kept_as_plain_ones():
+    asked = parsed_settings({"explore": np.float32(0.5), "stopping": {"margin": np.int64(0)}})
+    assert json.dumps(asked) == '{"explore": 0.5, "stopping": {"margin": 0.0}}'
 
 
 def test_a_group_is_a_value_or_a_dictionary(sqlite_db):

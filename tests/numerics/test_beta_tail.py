@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankone.numerics.betas.beta_tail import after_look, draw_above, tail
+from rankone.numerics.betas.beta import after_look, draw_above, tail
 from rankone.numerics.seeds import generator
 
 

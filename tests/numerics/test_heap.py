@@ -4,7 +4,7 @@ import numba
 import numpy as np
 
 from rankone.numerics.seeds import generator
-from rankone.numerics.structures.heap import drop_first, enter_last
+from rankone.numerics.structures.trees import drop_first, enter_last
 
 
 @numba.njit

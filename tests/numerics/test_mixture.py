@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from rankone.numerics.mixture import mixture_regret
+from rankone.numerics.betas.beta import mixture_regret
 from rankone.numerics.seeds import generator
 
 

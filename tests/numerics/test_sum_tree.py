@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rankone.numerics.seeds import generator
-from rankone.numerics.structures.sum_tree import owner, set_share, start_sums, sum_up
+from rankone.numerics.structures.trees import owner, set_share, start_sums, sum_up
 
 
 @numba.njit

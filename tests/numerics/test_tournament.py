@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankone.numerics.seeds import generator
-from rankone.numerics.structures.tournament import draw_best, set_value, start_tournament
+from rankone.numerics.structures.trees import draw_best, set_value, start_tournament
 
 
 @numba.njit

@@ -186,7 +186,7 @@ def test_one_pair_is_settled_at_once():
     assert [frame.kind for frame in frames] == ["start", "settled", "end"]
 
 
-@pytest.mark.parametrize("problem", [SHARP, rankone.needle(2, 2)], ids=["values", "name"])
+@pytest.mark.parametrize("problem", [SHARP, "needle:2x2"], ids=["values", "name"])
 def test_the_page_says_how_to_make_it_again(problem, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     told = rankone.explain("uts", problem, horizon=40, seed=4)

@@ -34,7 +34,7 @@ def test_a_list_loses_what_it_would_in_a_world_that_stands_still_there(still):
     for step, period in ((0, 0), (30, 0), (50, 1), (119, 1), (121, 2), (10, 0)):
         move(world, step, None)
         level = (1 + 0.5 * np.sin(2 * np.pi * step / 40)) / 1.5
-        there = type(still)(level * tables[period], getattr(still, still.parameter or "n_positions"))
+        there = type(still)(level * tables[period], getattr(still, getattr(still, "parameter", "n_positions")))
         for shown in ([0, 1], [3, 2], [1, 3]):
             assert loss(world, np.array(shown)) == pytest.approx(there.best_value - there.value(shown), abs=1e-12)
     assert (still.start().attraction == still.attraction).all()

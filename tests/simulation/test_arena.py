@@ -37,11 +37,14 @@ def test_problems_are_named_once_and_split_in_two_like_halves():
 def test_the_third_part_is_played_where_it_is_named():
     from rankone.simulation.arena import _chosen
 
-    halves = [entry.half for entry in _chosen(None, None, None)]
+    halves = [entry.half for entry in _chosen(None, None, None, ARENAS["pairs"])]
     assert len(halves) == 22
     assert set(halves) == {"tune", "report"}, "figures of all of the arena are those of the two halves"
-    assert {entry.half for entry in _chosen(None, "headlines", None)} == {"headlines"}
-    assert [entry.name for entry in _chosen(["headlines-2x2", "trap-6"], None, None)] == ["trap-6", "headlines-2x2"]
+    assert {entry.half for entry in _chosen(None, "headlines", None, ARENAS["pairs"])} == {"headlines"}
+    assert [entry.name for entry in _chosen(["headlines-2x2", "trap-6"], None, None, ARENAS["pairs"])] == [
+        "trap-6",
+        "headlines-2x2",
+    ]
 
 
 def test_figures_are_those_of_the_runs():
@@ -157,19 +160,19 @@ def test_worlds_that_change_have_an_arena():
     halves = [entry.half for entry in ARENAS["drifting"]]
     assert halves.count("tune") == halves.count("report")
     assert all(entry.problem().name == entry.name for entry in ARENAS["drifting"])
-    found = rankone.arena("needle-moves-8", ["glr-uts"], drifting=True, quick=True, runs=2, workers=1)
+    found = rankone.arena("needle-moves-8", ["glr-uts"], of="drifting", quick=True, runs=2, workers=1)
     assert found.table["policy"].to_list() == ["uts", "glr-uts"]
-    assert found.settings["drifting"] is True
+    assert found.settings["of"] == "drifting"
     for entry in ARENAS["drifting"]:  # what changes does so within the horizon that is played
         whole, quick = entry.problem(), entry.problem(entry.horizon // 10)
         assert (entry.problem(entry.horizon).digest, quick.name) == (whole.digest, entry.name)
         if len(getattr(whole, "starts", ())) > 1:
             assert quick.starts.tolist() == (whole.starts // 10).tolist()
-    everybody = {player.label for player in _players(None, "uts", _FIELDS["pairs"])}
+    everybody = {player.label for player in _players(None, "uts")}
     assert "glr-uts" not in everybody
-    assert "glr-uts" in {player.label for player in _players(None, "uts", _FIELDS["drifting"], ["drifting"])}
-    with pytest.raises(InputError, match="Expected one arena"):
-        rankone.arena(lists=True, drifting=True)
+    assert "glr-uts" in {player.label for player in _players(None, "uts", "drifting")}
+    with pytest.raises(InputError, match="Expected of as one of pairs, lists, factors"):
+        rankone.arena(of="everything")
 
 
 @pytest.mark.parametrize(
@@ -183,7 +186,7 @@ def test_features_have_arenas_of_their_own(name, entries):
     assert {entry.half for entry in entries} == {"tune", "report"}
     assert any(entry.trap for entry in entries)
     reference = _FIELDS[name].reference
-    players = {player.name for player in _players(None, reference, _FIELDS[name], [name])}
+    players = {player.name for player in _players(None, reference, name)}
     arrivals = {"mixture-ts", "lowrank-ts", "user-ts", "thompson"}
     expected = {"features": {"vac2-ucb", "c3-ucb", "cascade-ts"}, "visitors": {"logit-ts", "uts"}, "arrivals": arrivals}
     assert expected[name] <= players
@@ -191,6 +194,6 @@ def test_features_have_arenas_of_their_own(name, entries):
     assert "gibbs-ts" not in players
     chosen = {"features": "linear-40x4", "visitors": "visitors-3x3-two", "arrivals": "mixed-100x40"}[name]
     other = {"features": "random-list", "visitors": "uniform", "arrivals": "uniform"}[name]
-    found = rankone.arena(chosen, other, **{name: True}, runs=2, quick=True, workers=1)
+    found = rankone.arena(chosen, other, of=name, runs=2, quick=True, workers=1)
     assert found.scores()["policy"].to_list() == [reference, other]
-    assert found.settings[name] is True
+    assert found.settings["of"] == name

@@ -12,7 +12,7 @@ SMALL = ["pbm-10x3-last", "cascade-10x3-close"]
 
 
 def arena(**settings):
-    chosen = {"policies": ["gibbs-ts", "pbm-ucb"], "problems": SMALL, "lists": True, "runs": 2} | settings
+    chosen = {"policies": ["gibbs-ts", "pbm-ucb"], "problems": SMALL, "of": "lists", "runs": 2} | settings
     return rankone.arena(**chosen, quick=True, workers=1)
 
 
@@ -70,5 +70,5 @@ def test_kinds_are_not_mixed():
         arena(policies="ucb1-elim")
     with pytest.raises(InputError, match=r"Expected problem of the arena as one of .*, but got two-by-two"):
         arena(problems="two-by-two")
-    with pytest.raises(InputError, match=r"an arena of lists, but got one of pairs. Pass lists=True"):
+    with pytest.raises(InputError, match=r"an arena of lists, but got one of pairs. Pass of='lists'"):
         rankone.arena("two-by-two", "uniform", runs=1, quick=True, workers=1, against="uniform").robustness()

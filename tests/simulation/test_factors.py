@@ -1,5 +1,6 @@
 """More than two factors in all that studies do: late outcomes, sweeps, other executors, the arena."""
 
+import html
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -64,7 +65,7 @@ def test_problems_of_the_arena_are_of_all_kinds_in_two_halves():
 
 def test_an_arena_of_factors(tmp_path):
     names = ["together-1.2", "needle-4x4x4"]
-    words = ["arena", "--factors", "--quick", "--runs", "2", "--policy", "uniform", "--workers", "1"]
+    words = ["arena", "--of", "factors", "--quick", "--runs", "2", "--policy", "uniform", "--workers", "1"]
     words += [word for name in names for word in ("--problem", name)]
     result = CliRunner().invoke(build_app(), [*words, "--out", str(tmp_path)], catch_exceptions=False)
     assert result.exit_code == 0
@@ -78,21 +79,20 @@ def test_an_arena_of_factors(tmp_path):
     assert np.isfinite(found.ratios()["mean_ratio"].to_numpy()).all()
     page = rankone.report(tmp_path).read_text()
     assert "rankone.arena(" in page
-    assert "factors=True" in page
+    assert "of='factors'" in html.unescape(page)
     assert (tmp_path / "arena.png").exists()
     for more, said in (
-        ({"lists": True}, "Expected one arena, such as the arena of lists or of factors, but got lists, factors"),
         ({"policies": "ucb1-elim"}, "Expected a policy that plays combinations, as the arena asks for"),
         ({"problems": "trap-6"}, "Expected problem of the arena as one of .*, but got trap-6"),
     ):
         with pytest.raises(InputError, match=said):
-            rankone.arena(factors=True, runs=1, **more)
+            rankone.arena(of="factors", runs=1, **more)
 
 
 def test_by_default_every_policy_on_combinations_plays():
-    from rankone.simulation.arena import _FIELDS, _players
+    from rankone.simulation.arena import _players
 
-    names = {player.label for player in _players(None, "uts", _FIELDS["factors"])}
+    names = {player.label for player in _players(None, "uts", "factors")}
     assert {"uts", "glm-thompson", "rank1elim-kl", "per-factor", "uniform"} <= names
     assert "ucb1-elim" not in names
 

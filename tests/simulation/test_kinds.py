@@ -8,7 +8,7 @@ from rankone.errors import DecisionError, InputError
 from rankone.numerics.seeds import generator
 from rankone.pages.report import report
 from rankone.problems.base import problem_from_dict, problem_to_dict
-from rankone.simulation.arena import _FIELDS, _players
+from rankone.simulation.arena import _players
 from rankone.simulation.feedback import as_feedback
 from tests import kinds
 from tests.oracles import kinds as plain
@@ -186,7 +186,7 @@ def test_what_needs_rows_and_columns_says_so():
 
 
 def test_an_arena_of_all_policies_leaves_other_kinds_out():
-    players = {player.label for player in _players(None, "uts", _FIELDS["pairs"])}
+    players = {player.label for player in _players(None, "uts")}
     assert not players & {"test-ranking", "test-segments"}
     assert {"uts", "ucb1"} <= players
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 import pytest
+from benchmarks.site_movements import MOVEMENTS, movement
 
 import rankone
 from rankone.errors import InputError
 from rankone.evidence.steering import EXPLORE
 from rankone.numerics.seeds import generator
-from rankone.simulation.plans.rehearsal import MOVEMENTS, movement, simulate_experiment
+from rankone.simulation.plans.rehearsal import simulate_experiment
 from tests.levels import numbers
 
 HALVED = rankone.RankOne([0.35, 0.2, 0.15], [0.8, 0.4])  # room for a site whose rate doubles
@@ -55,9 +56,7 @@ def test_no_verdict_says_what_was_lost() -> None:
 
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="click rates from 0 to 1 at all times"):
-        simulate_experiment(PROBLEM, site="doubled", runs=1)
-    with pytest.raises(InputError, match="site as one of steady"):
-        simulate_experiment(PROBLEM, site="sideways", runs=1)
+        simulate_experiment(PROBLEM, site=movement("doubled", 100), runs=1)
 
 
 @pytest.mark.parametrize("name", MOVEMENTS)
@@ -73,7 +72,8 @@ def test_equal_levels_are_hardly_ever_told_apart_while_the_site_moves(policy: st
     """The promise is 5% of experiments; `python -m benchmarks verdicts` has 400 runs of each movement."""
     equal, found = rankone.RankOne([0.5, 0.5], [0.4, 0.4]), []
     for site in MOVEMENTS:
-        found += simulate_experiment(equal, policy=policy, aim=aim, site=site, visitors=1_500, after="weigh", runs=15)
+        moves = movement(site, 1_500)
+        found += simulate_experiment(equal, policy=policy, aim=aim, site=moves, visitors=1_500, after="weigh", runs=15)
     most = len(found) * 0.05 + 3.0 * math.sqrt(len(found) * 0.05 * 0.95)  # more in one experiment of 740
     assert sum(each.verdict is not None for each in found) <= most
     assert sum(each.beaten_wrongly > 0 for each in found) <= most
@@ -81,5 +81,7 @@ def test_equal_levels_are_hardly_ever_told_apart_while_the_site_moves(policy: st
 
 def test_unequal_levels_are_told_apart_while_the_site_moves() -> None:
     for site in MOVEMENTS:
-        found = simulate_experiment(HALVED, aim="both", site=site, visitors=8_000, after="stop", runs=5)
+        found = simulate_experiment(
+            HALVED, aim="both", site=movement(site, 8_000), visitors=8_000, after="stop", runs=5
+        )
         assert [(each.pair, each.wrong) for each in found] == [((0, 0), False)] * 5

@@ -11,7 +11,7 @@ import pytest
 
 import rankone
 from rankone.errors import InputError
-from rankone.simulation.grid import lay_out
+from rankone.simulation.sweep import lay_out
 
 COMMON = {"horizon": 1_000, "runs": 3, "seed": 5, "workers": 1}
 
@@ -144,7 +144,7 @@ def test_the_sweeps_of_the_benchmarks_are_sound(file):
     written = tomllib.loads(file.read_text())
     for own in written.pop("sweep").values():
         settings = {key: value for key, value in (written | own).items() if key in signature(lay_out).parameters}
-        assert len(lay_out(**settings).points) >= 8
+        assert len(lay_out(**settings)[0]) >= 8
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def one_for_all(self, cells, progress):
         ({"learn": one_for_all}, "an attraction for each of 24 items, but got 1. Set self.item_attraction_ in learn()"),
         (
             {"fit": lambda self, counts: ClickModel.fit(self, counts) and None},
-            "fit() to return the model itself, but got None",
+            "fit() to return the model itself, but got nothing",
         ),
         (
             {"chances": lambda self, lists, found: (0 * found + 0.01, 0 * found + 0.01)},

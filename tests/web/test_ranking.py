@@ -1,5 +1,6 @@
 """Rankings at a service: asked and told by HTTP, on the page in a real Chromium, and by the snippet."""
 
+import asyncio
 import json
 
 import pytest
@@ -54,6 +55,16 @@ def test_a_ranking_by_http(api, url):
     assert api("GET", "/v1/winners").status == 200
     schema = api("GET", "/openapi.json").json()["components"]["schemas"]
     assert "RankingReport" in schema
+
+
+def test_the_asynchronous_client_asks_for_lists_too(url):
+    async def use():
+        async with rankone.AsyncClient(url) as client:
+            page = await client.create("by-async", items=[*"abcdef"], positions=2, policy="cascade-ts")
+            decision = await page.ask(pinned={2: "ad"}, candidates=["b", "c"])
+            return decision.items[1], decision.items[0] in "bc", (await page.tell(decision, [2], seen=2)).positions
+
+    assert asyncio.run(use()) == ("ad", True, (2,))
 
 
 def test_the_client_has_rankings(url):

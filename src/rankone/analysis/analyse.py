@@ -206,7 +206,6 @@ def _answer(
 
 
 def _ratios(intervals: Intervals, controls: Ints, doubt: float) -> dict[str, Floats]:
-    """The ratio of every level to the control's level of its factor."""
     design = intervals.design
     result = []
     for level, control in enumerate(np.repeat(controls, design.sizes).tolist()):

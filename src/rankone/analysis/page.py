@@ -1,14 +1,12 @@
-"""The answer as HTML: a report to hand on, and what a notebook shows."""
+"""The answer as a report to hand on."""
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rankone.analysis import wording
-from rankone.notebook import folded, html_table
 from rankone.pages.report import report_html
 from rankone.pages.report_sections import Part
 from rankone.simulation.store import made_with
@@ -63,7 +61,6 @@ def analysis_html(result: Analysis) -> str:
 
 
 def _for_people(combinations: pl.DataFrame) -> pl.DataFrame:
-    """The table of combinations with rates in percent and columns that explain themselves."""
     rates = {name: [percent(rate) for rate in combinations[name]] for name in _RATES if name in combinations.columns}
     return combinations.with_columns(**rates).rename(
         {name: _TITLES[name] for name in combinations.columns if name in _TITLES}
@@ -95,12 +92,3 @@ def _files(result: Analysis) -> dict[str, str]:
 
 def _counts_file(result: Analysis) -> str:
     return "combinations.csv" if result.counts.slices is None else "days.csv"
-
-
-def notebook_html(result: Analysis) -> str:
-    """Return the answer as a notebook shows it."""
-    parts = (wording.BEFORE, wording.AFTER)
-    head, after = ("<br>".join(map(escape, wording.sentences(result, *part))) for part in parts)
-    first = "".join(f"<p>{escape(sentence)}</p>" for sentence in wording.sentences(result, "mismatch"))
-    first += f"<p><b>{escape(result.headline)}</b></p><p>{head}</p>"
-    return f"{first}{html_table(wording.main_table(result))}<p>{after}</p>{folded(result.details)}"

@@ -106,16 +106,23 @@ class Analysis(Answer):
 
     @property
     def details(self) -> str:
-        """Intervals, tests, conditions, and how the table was read."""
-        return wording.details(self)
+        """Intervals, tests and conditions."""
+        return "\n".join(wording.sentences(self, *wording.DETAILS))
 
-    def __str__(self) -> str:
-        return wording.page(self)
+    def _before(self) -> list[str]:
+        return wording.sentences(self, "mismatch")
 
-    __repr__ = __str__
+    def _notes(self) -> list[str]:
+        return wording.sentences(self, *wording.NOTES)
+
+    def _after(self) -> list[str]:
+        return wording.sentences(self, *wording.AFTER)
 
     def _tables(self) -> dict[str, Any]:
         return {"levels": self.levels, "combinations": self.combinations}
+
+    def _shown(self) -> pl.DataFrame:
+        return wording.main_table(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -185,11 +192,6 @@ class Analysis(Answer):
             raise InputError("a path ending in .html", str(path), "save as 'answer.html', or use chart().save(...)")
         write_file(path, analysis_html(self))
         return path
-
-    def _repr_html_(self) -> str:
-        from rankone.analysis.page import notebook_html
-
-        return notebook_html(self)
 
 
 def _interval(bounded: Bounded, name: str = "rate") -> dict[str, float | None]:

@@ -7,9 +7,7 @@ of a ratio of two levels, by Student's t with the fewer rows less one; Bonferron
 hold together, also for the level that was picked because it looks best.
 
 Amounts have heavy tails: a few orders may decide. So a level is compared only where its revenue has the weight of
-`_FEW` orders of equal size at least, (sum r)^2 / sum r^2, and where a single order is much of it that is said. A cap
-makes intervals shorter and safer; the answer is then about capped revenue. `python -m benchmarks goals` counts wrong
-statements.
+`_FEW` orders of equal size at least, (sum r)^2 / sum r^2. `python -m benchmarks goals` counts wrong statements.
 """
 
 from __future__ import annotations
@@ -95,10 +93,14 @@ class RevenueAnalysis(Answer):
         """Whether a winner may be called one: not after a policy, nor after an uneven split."""
         return self.mismatch is None and not self.adaptive
 
-    @property
-    def brief(self) -> str:
-        """The headline and what it assumes; a split that is not even comes before any winner."""
-        return "\n".join([*([] if self.mismatch is None else [self.mismatch.sentence]), super().brief])
+    def _before(self) -> list[str]:
+        return [] if self.mismatch is None else [self.mismatch.sentence]
+
+    def _notes(self) -> list[str]:
+        return list(self.warnings)
+
+    def _after(self) -> list[str]:
+        return list(self.taken)
 
     @property
     def assumes(self) -> str:
@@ -108,9 +110,6 @@ class RevenueAnalysis(Answer):
         return (
             f"Assumes: a random split in fixed shares; all visitors counted once, also without an order{mix}{capped}."
         )
-
-    def _sentence(self) -> str:
-        return "\n".join([self.brief, *self.warnings, *self.taken])
 
     @property
     def details(self) -> str:
@@ -174,7 +173,8 @@ def analyse_revenue(
     number_in("confidence", confidence, "[0.5, 1)", 0.95)
     table = read_table(data) if isinstance(data, str | os.PathLike) else to_polars(known_frame(data))
     if revenue not in table.columns:
-        raise InputError(f"No column '{revenue}':", f"there are {', '.join(table.columns)}", _near(revenue, table))
+        do = did_you_mean(revenue, table.columns, "name one of them")
+        raise InputError(f"No column '{revenue}':", f"there are {', '.join(table.columns)}", do)
     with naming_lines(data):
         amounts = _amounts(table, revenue)
     names = (factors,) if isinstance(factors, str) else tuple(factors)
@@ -238,10 +238,6 @@ def _amounts(table: pl.DataFrame, revenue: str) -> pl.Series:
     return amounts.fill_null(0.0)
 
 
-def _near(revenue: str, table: pl.DataFrame) -> str:
-    return did_you_mean(revenue, table.columns, "name one of them")
-
-
 class _Sums(NamedTuple):
     """What is known of a level."""
 
@@ -265,7 +261,6 @@ class _Sums(NamedTuple):
 
 
 def _compared(factor: str, names: Sequence[str], sums: Sequence[_Sums], each: bool, doubt: float) -> list[RevenueLevel]:
-    """Compare the levels of a factor with the one that brought most per visitor."""
     means = [known.revenue / max(known.visitors, 1.0) for known in sums]
     top, result = int(np.argmax(means)), []
     for number, (name, known) in enumerate(zip(names, sums, strict=True)):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankone.notebook import MORE, text_table
 from rankone.simulation import recommend
 from rankone.specs import amount
 from rankone.wording.combinations import brief_combination, combination_text
@@ -31,7 +30,7 @@ _ADAPTIVE = (
 )
 #: What is said where, by part: around the table of a text and a notebook, and as the warning and remarks of a report.
 WARNING = ("mismatch", "adaptive", "few data")
-BEFORE, AFTER = ("assumed", "adaptive", "few data", "certainty", "control"), ("winner", "next", "notes")
+NOTES, AFTER = ("adaptive", "few data", "certainty", "control"), ("winner", "next", "notes")
 REMARKS = ("assumed", "certainty", "control", *AFTER)
 DETAILS = ("rate", "rank1", "conditions")
 
@@ -54,18 +53,6 @@ def sentences(result: Analysis, *parts: str) -> list[str]:
         "notes": counts.taken,
     }
     return [sentence for part in parts for sentence in said[part]]
-
-
-def page(result: Analysis) -> str:
-    """Return the answer as a page of text: headline, assumptions, table and what to do; the rest is in `details`."""
-    head, after = sentences(result, *BEFORE), sentences(result, *AFTER)
-    first = [*sentences(result, "mismatch"), headline(result)]
-    return "\n".join([*first, *head, *text_table(main_table(result)), "", *after, MORE])
-
-
-def details(result: Analysis) -> str:
-    """Return what the answer rests on: intervals, tests, conditions and how the table was read."""
-    return "\n".join(sentences(result, *DETAILS))
 
 
 def _fitted(result: Analysis) -> list[str]:
@@ -110,7 +97,6 @@ def _enough(result: Analysis) -> bool:
 
 
 def _certainty(result: Analysis) -> list[str]:
-    """Say which levels may still be the best, and what a wrong choice would cost."""
     lines = []
     if result.check is not None and result.doubtful:
         return [f"{listed(result.counts.factors).capitalize()} seem to interact, so only combinations are compared."]
@@ -253,7 +239,6 @@ def _at(result: Analysis) -> str:
 
 
 def _conditions(result: Analysis) -> list[str]:
-    """Say how sure the statements are, and what they allow for."""
     sure = f"{percent(result.confidence)} confidence"
     together = f"The statements on which levels are best hold together with {sure}. "
     each = f"Each interval holds with {sure} and is corrected for picking the winner."
@@ -297,7 +282,6 @@ def level_columns(result: Analysis) -> pl.DataFrame:
 
 
 def _effects(result: Analysis, prefix: str, to: str) -> pl.Series:
-    """Return each level against the best one or the control, in words."""
     own = f"the {to}" if to == "control" or result.proves else "ahead, not proven"
     alone = {factor for factor, size in zip(result.counts.factors, result.counts.sizes, strict=True) if size == 1}
     rows = result.levels.select("factor", "clicked", *(f"{prefix}{name}" for name in ("ratio", "low", "high")))

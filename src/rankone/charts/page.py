@@ -31,13 +31,8 @@ def filled(template: Path, **values: Any) -> Markup:
     import jinja2
     from markupsafe import Markup
 
-    environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    spaces: Any = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, **spaces)
     text = template.read_text(encoding="utf-8")
     return Markup(environment.from_string(text).render(values))  # noqa: S704 - just escaped
 
@@ -46,16 +41,8 @@ def whole_page(title: str, body: Markup, style: str, scripts: Sequence[str], dat
     """Return the page: a `body` that `filled` made; `scripts` find `data` as JSON in the element "data"."""
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:"
-    page = filled(
-        _PAGE,
-        policy=policy,
-        title=title,
-        style=LOOK.read_text() + style,
-        body=body,
-        data=as_data(data),
-        scripts=scripts,
-    )
-    return str(page)
+    said = {"policy": policy, "title": title, "style": LOOK.read_text() + style, "body": body, "scripts": scripts}
+    return str(filled(_PAGE, data=as_data(data), **said))
 
 
 def as_data(data: Any) -> str:

@@ -72,18 +72,19 @@ def parameter_chart(
     across = alt.X("x:Q", title=_TITLES.get(x, x), scale=x_scale, axis=x_axis)
     up = alt.Y("mean:Q", title="cumulative regret", axis=y_axis, scale=logarithmic if log else linear)
     bounds = {"y": alt.Y("low:Q", title="cumulative regret"), "y2": "high:Q"}
-    faded = alt.condition("datum.cut_off", alt.value(0.35), alt.value(1.0))
+    opacity = alt.condition("datum.cut_off", alt.value(0.35), alt.value(1.0))
     tooltip = ["label:N", "x:Q", "mean:Q", "low:Q", "high:Q", "cut_off:N"]
 
     def panel(name: str) -> Any:
         base = drawn(shown.filter(pl.col("panel") == name), x=across, color=marks.colour)
         line = base.mark_line(strokeWidth=2).encode(y=up, strokeDash=marks.dash([3, 3]))
         points = base.transform_filter("isValid(datum.low)").mark_point(size=60, filled=True)
-        points = points.encode(y=up, shape=marks.shape, opacity=faded, tooltip=tooltip)
+        points = points.encode(y=up, shape=marks.shape, opacity=opacity, tooltip=tooltip)
         layers = alt.layer(line, base.mark_rule().encode(**bounds), points)
         return layers.properties(width=400, height=300, title=name)
 
-    about = _legend(shown, powers)
+    faded = [f"Faded: cut off by the horizon while it still explored{'; not in the exponents' if powers else ''}."]
+    about = ["Means of runs; bars are two standard errors.", *(faded if shown["cut_off"].any() else [])]
     heading = alt.TitleParams(title, subtitle=about) if title else small_title(about)
     grid = alt.concat(*(panel(name) for name in panels), columns=2).properties(title=heading)
     return Chart(grid.resolve_scale(color="shared", strokeDash="shared", shape="shared"))
@@ -95,12 +96,6 @@ def _promise(points: pl.DataFrame, theory: float, label: str) -> pl.DataFrame:
     heights = points.with_columns(height=(pl.col("mean") / power).max().over("panel"))
     ends = heights.filter((pl.col("x") == pl.col("x").min()) | (pl.col("x") == pl.col("x").max()))
     return ends.select("panel", "x", label=pl.lit(label), mean=1.5 * pl.col("height") * power)
-
-
-def _legend(shown: pl.DataFrame, powers: bool) -> list[str]:
-    """What the marks mean; exponents are named where there are some."""
-    faded = [f"Faded: cut off by the horizon while it still explored{'; not in the exponents' if powers else ''}."]
-    return ["Means of runs; bars are two standard errors.", *(faded if shown["cut_off"].any() else [])]
 
 
 def _lines(shown: pl.DataFrame) -> list[float]:

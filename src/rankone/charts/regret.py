@@ -97,13 +97,10 @@ def _curves(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _bounds(table: pl.DataFrame, constants: Mapping[str, float]) -> pl.DataFrame:
-    steps = table["step"].unique().sort().to_list()
-    rows = [
-        {"problem": name, "policy": LOWER_BOUND, "step": step, "mean": constant * math.log(step), "marked": False}
-        for name, constant in constants.items()
-        if math.isfinite(constant) and constant > 0
-        for step in steps
-        if step > 1
-    ]
-    schema = {"problem": pl.String, "policy": pl.String, "step": pl.Int64, "mean": pl.Float64, "marked": pl.Boolean}
-    return pl.DataFrame(rows, schema=schema)
+    known = [(name, constant) for name, constant in constants.items() if 0.0 < constant < math.inf]
+    problems = pl.DataFrame(known, schema={"problem": pl.String, "constant": pl.Float64}, orient="row")
+    steps = table.select(pl.col("step").unique().sort()).filter(pl.col("step") > 1)
+    mean = pl.col("constant") * pl.col("step").log()
+    return problems.join(steps, how="cross").select(
+        "problem", "step", policy=pl.lit(LOWER_BOUND), mean=mean, marked=False
+    )

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from rankone.client.client import Client, RemoteExperiment
 
 if TYPE_CHECKING:
-    from rankone.live.messages import Decision, Outcome
+    from rankone.live.messages import AskDetails, Decision, Outcome
     from rankone.live.report.report import Report
-    from rankone.live.visitor_attributes import VisitorContext
 
 Found = TypeVar("Found")
 
@@ -78,18 +77,13 @@ class AsyncExperiment:
     def __repr__(self) -> str:
         return f"<AsyncExperiment {self.remote.name!r}>"
 
-    async def ask(
-        self,
-        *,
-        key: str | None = None,
-        source: str | None = None,
-        context: VisitorContext | Mapping[str, Any] | None = None,
-        visitor: str | None = None,
-    ) -> Decision:
+    async def ask(self, **details: Unpack[AskDetails]) -> Decision:
         """Return the next decision."""
-        return await self._call(self.remote.ask, key=key, source=source, context=context, visitor=visitor)
+        return await self._call(self.remote.ask, **details)
 
-    async def tell(self, decision: str | Decision, clicked: bool | None = None, **more: Any) -> Outcome:
+    async def tell(
+        self, decision: str | Decision, clicked: bool | Sequence[int | str] | None = None, **more: Any
+    ) -> Outcome:
         """Tell the outcome of a decision."""
         return await self._call(self.remote.tell, decision, clicked, **more)
 

@@ -3,13 +3,15 @@
 A wheel brings functions that most people run, compiled for no processor in particular (`deploy/prebuild.py`). They are
 used by the same version of Python and of Numba, on the same kind of processor and system, as long as the sources are
 those of the wheel; for anything else, they are not there.
+
+Processes that need the same function compile it once: one does, the others wait and read what it has kept. A *turn* is
+a lock on one byte of a file beside what is kept: it ends with the process that has it.
 """
 
 import contextlib
-import functools
 import hashlib
-import inspect
 import os
+import pickle
 import re
 import shutil
 import sys
@@ -18,10 +20,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+import numba
 from numba.core import caching, types
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
 
-from rankone.compiling.folders import OTHERS_WRITE, cache_roots, is_closed, make_folder
-from rankone.compiling.turns import begin_saving, end_turn, take_turn
+from rankone.compiling.folders import cache_roots, is_closed, make_folder
+from rankone.errors import StorageError
+from rankone.writing import write_file
+
+if sys.platform != "win32":  # there nobody waits, and all compile
+    import fcntl
 
 _MONTH = 30 * 86_400.0  # seconds
 _MOST_CACHES = 1_000  # folders: one for each policy and version of its sources
@@ -30,11 +39,14 @@ _MOST_CACHES = 1_000  # folders: one for each policy and version of its sources
 _PREBUILT = Path(__file__).resolve().parents[1] / "_prebuilt"
 _ANY_PROCESSOR = ("generic", "")  # its name and features
 _used: set[Path] = set()  # folders that this process has looked in
+_PATIENCE = 60.0  # seconds: by then a process that compiles is finished, or stopped, and nobody need wait for it
+_PAUSE = 0.02
+_file: IO[bytes] | None = None  # one turn a process: Numba lets one thread compile at a time
 
 
 class KernelCache(caching.NullCache):
     """Where Numba looks for one compiled function, and keeps it: in a folder of each root, named by `key`, a function
-    from the modules of its types to a hash of all it is made from.
+    from the modules of its types to a hash of all it is made from; a file for each types, system and processor.
     """
 
     cache_path: Path | None = None  # root in which the function was found, or is kept
@@ -55,20 +67,26 @@ class KernelCache(caching.NullCache):
 
     def has(self, sig: Any, target_context: Any) -> bool:
         """Tell whether some root has the function compiled for these types; nobody waits for a turn."""
-        return any(files.has(sig, target_context) for _, files in self._all_files(sig))
+        return any(map(_is_trusted, self._files(sig, target_context.codegen())))
 
-    def _all_files(self, sig: Any) -> Iterator[tuple[Path, Any]]:
-        """Yield the folder of each root, and that of the wheel, with the files in it."""
+    def _files(self, sig: Any, codegen: Any) -> Iterator[Path]:
+        """Yield where the function may be: in the folder of each root, and in that of the wheel."""
+        triple, *processor = codegen.magic_tuple()
         for folder in self._folders(sig):
-            yield folder, _Files(self._entry, folder)
-        prebuilt = _PREBUILT / "kernels" / self._key(*sorted(set(_modules_of(sig))))
-        if prebuilt.is_dir():
-            yield prebuilt, _Prebuilt(self._entry, prebuilt)
+            yield folder / self._name(sig, triple, *processor)
+        yield _PREBUILT / "kernels" / self._folder_name(sig) / self._name(sig, triple, *_ANY_PROCESSOR)
+
+    def _name(self, sig: Any, *system: str) -> str:
+        name = re.sub("[<>]", "", f"{self._entry.__module__}.{self._entry.__qualname__}")
+        about = repr((spelled(sig), system, numba.__version__, sys.implementation.cache_tag, sys.abiflags))
+        return f"{name}-{hashlib.sha256(about.encode()).hexdigest()[:16]}.nbc"
+
+    def _folder_name(self, sig: Any) -> str:
+        return self._key(*sorted(set(_modules_of(sig))))
 
     def _folders(self, sig: Any, make: bool = False) -> list[Path]:
         """Return the folder of each root; the caches beside one that is new to this process are tidied."""
-        key = self._key(*sorted(set(_modules_of(sig))))
-        folders = [root / "kernels" / key for root in cache_roots(make)]
+        folders = [root / "kernels" / self._folder_name(sig) for root in cache_roots(make)]
         for folder in folders:
             if folder not in _used:
                 _used.add(folder)
@@ -83,35 +101,40 @@ class KernelCache(caching.NullCache):
         return False
 
     def _find(self, sig: Any, target_context: Any) -> Any:
-        for folder, files in self._all_files(sig):
+        target_context.refresh()
+        for file in filter(_is_trusted, self._files(sig, target_context.codegen())):
             with contextlib.suppress(Exception):  # a file that was cut short raises nearly anything
-                result = files.load_overload(sig, target_context)
-                # Two processes that save at the same time may leave one's code under the other's types.
-                if result is not None and result.signature.args == sig:
-                    self.cache_path = folder.parents[1]
+                content: Any = pickle.loads(file.read_bytes())  # noqa: S301  # of nobody else
+                result: Any = CompileResult._rebuild(target_context, *content)  # type: ignore[no-untyped-call]
+                if result.signature.args == sig:
+                    self.cache_path = file.parents[2]
                     with contextlib.suppress(OSError):  # of another user's
-                        os.utime(folder)
+                        os.utime(file.parent)
                     return result
         return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
         """Keep the function in the first root that takes it; the turn ends."""
-        begin_saving()
         try:
+            if cres.library.has_dynamic_globals:  # addresses of this process
+                return
+            content, name = dumps(cres._reduce()), self._name(sig, *cres.codegen.magic_tuple())  # type: ignore[no-untyped-call]
             for folder in self._folders(sig, make=True):
-                with contextlib.suppress(OSError):
-                    files: Any = _Files(self._entry, folder)
-                    try:
-                        files.save_overload(sig, cres)
-                    except OSError:
-                        raise
-                    except Exception:  # the index cannot be read: begin a new one
-                        files.flush()
-                        files.save_overload(sig, cres)
+                with contextlib.suppress(OSError, StorageError):
+                    make_folder(folder)
+                    (folder / name).unlink(missing_ok=True)  # with its permissions
+                    write_file(folder / name, content, mode=0o644)
                     self.cache_path = folder.parents[1]
                     return
         finally:
             end_turn()
+
+
+def _is_trusted(file: Path) -> bool:
+    """Tell whether there is a file that only this user or root can have written, or that came with the package."""
+    if not file.is_file():
+        return False
+    return _PREBUILT in file.parents or all(map(is_closed, (file, *file.parents[:3])))  # the key's, "kernels", the root
 
 
 def _modules_of(sig: Any) -> Iterator[str]:
@@ -122,98 +145,9 @@ def _modules_of(sig: Any) -> Iterator[str]:
             yield from _modules_of(kind)
 
 
-class _Files(caching.FunctionCache):
-    """Numba's files of one function, in a directory that is given and not made before there is something to keep."""
-
-    def __init__(self, entry: Callable[..., Any], directory: Path) -> None:
-        self._impl_class: Any = functools.partial(_Content, directory)
-        super().__init__(entry)  # type: ignore[no-untyped-call]
-        stamp = self._impl.locator.get_source_stamp()
-        self._cache_file = _ClosedFiles(str(directory), self._impl.filename_base, stamp)  # type: ignore[no-untyped-call]
-
-    def has(self, sig: Any, target_context: Any) -> bool:
-        """Tell whether the index names these types."""
-        with contextlib.suppress(Exception):  # a file that was cut short raises nearly anything
-            index: Any = self._cache_file._load_index()  # type: ignore[no-untyped-call]
-            return self._index_key(sig, target_context.codegen()) in index
-        return False
-
-    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        """Return what the index knows a function by: types in words, as an index of all types takes long to read."""
-        _, *others = super()._index_key(sig, codegen)  # type: ignore[no-untyped-call]
-        return spelled(sig), *others
-
-
-class _Prebuilt(_Files):
-    """What a wheel brings; it is trusted as far as the package that it is in."""
-
-    def __init__(self, entry: Callable[..., Any], directory: Path) -> None:
-        super().__init__(entry, directory)
-        stamp, name = self._impl.locator.get_source_stamp(), self._impl.filename_base
-        self._cache_file = caching.IndexDataCacheFile(str(directory), name, stamp)  # type: ignore[no-untyped-call]
-
-    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        """Return what it is known by: the system and the kind of processor count, not its name."""
-        words, (triple, *_), *others = super()._index_key(sig, codegen)
-        return words, (triple, *_ANY_PROCESSOR), *others
-
-
-class _ClosedFiles(caching.IndexDataCacheFile):
-    """Files that only this user or root can have written, in directories of which the same is true."""
-
-    def _load_index(self) -> Any:
-        self._check(self._index_path)
-        return super()._load_index()  # type: ignore[no-untyped-call]
-
-    def _load_data(self, name: str) -> Any:
-        self._check(self._data_path(name))  # type: ignore[no-untyped-call]
-        return super()._load_data(name)  # type: ignore[no-untyped-call]
-
-    def _check(self, path: str) -> None:
-        file = Path(path)
-        if not all(map(is_closed, (file, *file.parents[:3]))):  # the key's, "kernels" and the root
-            raise PermissionError(f"others could have written {path}")
-
-    @contextlib.contextmanager
-    def _open_for_write(self, path: str) -> Iterator[IO[bytes]]:
-        with super()._open_for_write(path) as file:
-            if hasattr(os, "geteuid"):
-                os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & ~OTHERS_WRITE)
-            yield file
-
-
 def spelled(sig: Any) -> str:
     """Return types in words; states of different modules may have the same name."""
     return ", ".join(f"{getattr(getattr(kind, 'instance_class', None), '__module__', '')} {kind}" for kind in sig)
-
-
-class _Content(caching.CompileResultCacheImpl):
-    def __init__(self, directory: Path, entry: Callable[..., Any]) -> None:
-        self._locator, self._lineno = _Place(directory, entry), entry.__code__.co_firstlineno
-        name, flags = f"{entry.__module__}.{entry.__qualname__}", getattr(sys, "abiflags", "")
-        self._filename_base = self.get_filename_base(name, flags)  # type: ignore[no-untyped-call]
-
-
-class _Place(caching._CacheLocator):
-    """Names the files of one function, and says by the content of its source whether they are up to date.
-
-    Older versions of Numba go by the source's time and size instead, which differ between a build machine and an image.
-    """
-
-    def __init__(self, directory: Path, entry: Callable[..., Any]) -> None:
-        self._py_file, self._lineno, self._directory = inspect.getfile(entry), entry.__code__.co_firstlineno, directory
-
-    def get_cache_path(self) -> str:
-        return str(self._directory)
-
-    def ensure_cache_path(self) -> None:
-        make_folder(self._directory)
-
-    def get_source_stamp(self) -> str:
-        return hashlib.sha256(Path(self._py_file).read_bytes()).hexdigest()
-
-    def get_disambiguator(self) -> str:
-        return str(self._lineno)
 
 
 def tidy(current: Path) -> None:
@@ -229,3 +163,38 @@ def tidy(current: Path) -> None:
         for rank, folder in enumerate(newest, start=1):
             if rank >= _MOST_CACHES or used[folder] < time.time() - _MONTH:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def take_turn(folder: Path, what: str) -> bool:
+    """Wait until no other process compiles the same; return whether this folder can be used for that."""
+    global _file
+    end_turn()
+    if sys.platform == "win32":
+        return False
+    with contextlib.suppress(OSError):  # read-only, full, or on a file system without locks
+        _file = (folder / "turns").open("ab")
+        _wait_for(_file, int.from_bytes(hashlib.sha256(what.encode()).digest()[:6]))
+        return True
+    return False
+
+
+def _wait_for(file: IO[bytes], byte: int) -> None:
+    end = time.monotonic() + _PATIENCE
+    while not _locked(file, byte) and time.monotonic() < end:
+        time.sleep(_PAUSE)
+
+
+def _locked(file: IO[bytes], byte: int) -> bool:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def end_turn() -> None:
+    """Let the others go on."""
+    global _file
+    if _file is not None:
+        _file.close()
+        _file = None

@@ -37,9 +37,9 @@ _COUNTED: dict[str, Any] = {"_nrt": True, "forceinline": False}
 _BORROWED: dict[str, Any] = {"_nrt": False, "forceinline": False}
 _INLINED: dict[str, Any] = {"_nrt": False, "forceinline": True}
 STEP = _INNER | _INLINED
-# What Numba says of a kernel of a step that makes one all the same.
-# And of one that calls itself: when it runs, or where it comes back through another one.
+# What Numba says of a kernel that calls itself: when it runs, or where it comes back through another one.
 _CALLS_ITSELF = ("aborted due to unresolved symbol", "runaway recursion")
+# And of a kernel of a step that makes an array all the same.
 _MAKES_ARRAYS = ("NRT required but not enabled", "Only accept returning of array passed into the function")
 
 Function = TypeVar("Function", bound=Callable[..., Any])

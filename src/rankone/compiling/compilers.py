@@ -25,7 +25,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.targetconfig import TargetConfig
 
-from rankone.compiling.turns import end_turn
+from rankone.compiling.cache import end_turn
 
 # What a function may cost and be inlined all the same. LLVM's own limit is 225: kernels that wait to be optimised with
 # the loop look cheaper than they become, and those of the rare cases would fill it.

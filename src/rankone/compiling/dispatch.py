@@ -1,16 +1,8 @@
 """Kernels dispatched on the type of a state, so that one compiled function serves every kind of state.
 
 Passing kernels as arguments, or closing over them, never hits Numba's cache in a new process; the type of an argument
-does. So a kernel is declared once, each class of state (a NamedTuple of arrays) registers its implementation, and
-compiled code that calls the kernel gets the implementation of its state's class inlined::
-
-    @dispatched
-    def settled(state):
-        "Tell whether the choice can never change again."
-
-    @settled.register(BestState)
-    def _settled(state):
-        return True
+does. So a kernel is declared once, each class of state (a NamedTuple of arrays) registers its implementation
+(``@settled.register(BestState)``), and compiled code that calls the kernel gets that of its state's class inlined.
 """
 
 import functools
@@ -101,11 +93,12 @@ def _tell_apart(state_class: type) -> None:
             state_class.__name__ = f"{state_class.__name__}_{len(alike)}"
 
 
-def extends(state_class: Any) -> Callable[[type], Any]:
-    """Decorator: a class of state has the fields of another one and its own, and inherits the other's kernels."""
+def extends(state_class: Any, more: Any = None) -> Callable[[type], Any]:
+    """Decorator: a class of state has the fields of another one, of `more` and its own, and the first's kernels."""
 
     def extended(own: type) -> Any:
-        fields = namedtuple(own.__name__, dict.fromkeys((*state_class._fields, *own.__annotations__)))  # type: ignore[misc]
+        names = (*state_class._fields, *getattr(more, "_fields", ()), *getattr(own, "__annotations__", ()))
+        fields = namedtuple(own.__name__, dict.fromkeys(names))  # type: ignore[misc]
         about = {"__module__": own.__module__, "__qualname__": own.__qualname__, "__doc__": own.__doc__}
         return type(own.__name__, (own, fields, state_class), about)
 
@@ -125,11 +118,5 @@ def optional(declaration: Callable[Parameters, Result]) -> Dispatched[Parameters
 def derived(
     default: Callable[[type], Callable[Parameters, Result] | None],
 ) -> Callable[[Callable[Parameters, Result]], Dispatched[Parameters, Result]]:
-    """Declare a kernel whose default depends on what else a class of state has registered; None: there is no default.
-
-    Use it where a default is right only together with others, so that nobody has to remember which::
-
-        @derived(lambda world_class: _changes if move.has(world_class) else _stays)
-        def steady(world): ...
-    """
+    """Declare a kernel whose default depends on what else a class of state has registered; None: there is none."""
     return lambda declaration: Dispatched(declaration, default)

@@ -75,4 +75,4 @@ def can_keep() -> bool:
 
 def has_kept() -> bool:
     """Tell whether some root has anything that was compiled, though perhaps nothing can be added."""
-    return any(any((root / "kernels").glob("*/*.nbi")) for root in cache_roots())
+    return any(any((root / "kernels").glob("*/*.nbc")) for root in cache_roots())

@@ -8,7 +8,7 @@ weight 1 / ((j + 1) (j + 2) m (m + 1)).
 import math
 
 from rankone.compiling.compiled import noalloc
-from rankone.numerics.mixture import log_mixture
+from rankone.numerics.betas.beta import log_mixture
 
 FIRST = 8  # tosses: the finest distance of moments
 SIZES, KEPT = 24, 4  # distances of moments, and how many are kept of each

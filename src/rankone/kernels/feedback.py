@@ -1,4 +1,4 @@
-"""When a policy hears of its outcomes, where that is not at once: late, in batches, or along a schedule.
+"""When a policy hears of its outcomes, where that is not at once: late, or in batches.
 
 The loop that plays (`rankone.kernels.play`) lets `deliver` tell the policy what is due before each decision, and `file`
 keep what came of the decision until it is.
@@ -13,7 +13,7 @@ from rankone.compiling.compiled import inlined, noalloc
 from rankone.kernels.decision import Layout
 from rankone.kernels.policy import learn, withdraw
 from rankone.numerics.arrays import Floats, Ints
-from rankone.numerics.structures.heap import drop_first, enter_last
+from rankone.numerics.structures.trees import drop_first, enter_last
 
 # Where a run is: the step, the checkpoint, how many decisions came after news, how many are open; the step to pause at.
 RUN_STEP, RUN_POINT, RUN_NEWS, RUN_OPEN, RUN_PAUSE = range(5)
@@ -43,22 +43,17 @@ _ROOM = 1024  # open decisions, to begin with
 
 class Late(NamedTuple):
     """Outcomes wait. That of decision t is due ``steps`` decisions later, plus a geometric number of a given mean, and
-    then waits for the end of its batch of ``size``; where there is a schedule, ``schedule[t]`` says instead when it is
-    due and, of those due at the same time, which comes first."""
+    then waits for the end of its batch of ``size``."""
 
     timing: Ints  # (2,) steps, size
     mean: Floats  # (1,)
-    schedule: Ints  # (decisions, 2), or none
     waiting: Ints  # open decisions, the first due on top
 
     @classmethod
-    def new(
-        cls, scratch: Scratch, steps: int = 0, mean: float = 0.0, size: int = 1, schedule: Ints | None = None
-    ) -> Self:
+    def new(cls, scratch: Scratch, steps: int = 0, mean: float = 0.0, size: int = 1) -> Self:
         """Return feedback for a run on these arrays."""
         waiting = np.empty((_ROOM, LATE_SHOWN + len(scratch.shown) + len(scratch.outcome)), np.int64)
-        empty = np.zeros((0, 2), np.int64)
-        return cls(np.array([steps, size]), np.array([mean]), empty if schedule is None else schedule, waiting)
+        return cls(np.array([steps, size]), np.array([mean]), waiting)
 
     def with_room(self) -> Self:
         """Return the same with room for as many open decisions again."""
@@ -97,15 +92,12 @@ def deliver_first(state: Any, waiting: Ints, scratch: Any) -> None:
 @inlined
 def file(feedback: Late, step: int, tag: int, seen: bool, rng: Any, scratch: Any) -> None:
     """Take what was shown and what came of it until it is time."""
-    order, size = step, feedback.timing[1]
-    due = step + feedback.timing[0]
+    due, size = step + feedback.timing[0], feedback.timing[1]
     if feedback.mean[0] > 0.0:  # floor(log(U) * scale) is geometric with P(D >= d) = (m / (1 + m))^d, m the mean
         due += int(math.log1p(-rng.random()) * (-1.0 / math.log1p(1.0 / feedback.mean[0])))
     due += size - 1 - due % size
-    if len(feedback.schedule) > 0:
-        due, order = feedback.schedule[step, 0], feedback.schedule[step, 1]
     if tag >= 0:  # nothing is learned from a filler
-        note(feedback.waiting, scratch, due, order, tag, seen)
+        note(feedback.waiting, scratch, due, step, tag, seen)
 
 
 @noalloc

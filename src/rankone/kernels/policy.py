@@ -1,17 +1,12 @@
 """What a policy must answer: the whole contract, dispatched on the type of its state.
 
-A policy is a frozen dataclass of parameters (`rankone.policies.base.Policy`) that says which `decision_kind` it makes:
-"pair" (the default), "combination" or "list". ``policy.start(*shape)`` returns its state, a NamedTuple of arrays; the
-shape is ``n_rows, n_cols`` for pairs (`rankone.kernels.decision` has the others).
-
-The kernels are plain functions registered for the class of the state (``@decide.register(MyState)``). Compiled code
-that calls one gets the implementation for its state inlined, which is what lets one compiled loop play every policy and
-still be cached on disk.
+A policy is a frozen dataclass of parameters (`rankone.policies.base.Policy`); ``policy.start(*shape)`` returns its
+state, a NamedTuple of arrays (shapes, and what is shown and comes of it: `rankone.kernels.decision`). The kernels are
+plain functions registered for the class of the state (``@decide.register(MyState)``, `rankone.compiling.dispatch`).
 
 Every policy registers `decide` and `learn`, and one whose levels may come and go in a live experiment `relearn`; all
-others are optional. What is shown and what came of it are small arrays of whole numbers: of a pair ``shown[0]`` is the
-row, ``shown[1]`` the column and ``outcome[0]`` whether it was clicked. The context is an array of numbers known before
-the decision. A policy that looks at it says ``uses_context = True``.
+others are optional. The context is an array of numbers known before the decision. A policy that looks at it says
+``uses_context = True``.
 
 Verdicts of live experiments rest on the probabilities of decisions: `chance` or `chances` say them. Both are asked
 right after `decide`, before anything is learned, and answer for what was known *before* it: a `decide` that changes the

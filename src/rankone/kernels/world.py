@@ -1,10 +1,7 @@
 """What a world must answer: the whole contract, dispatched on the type of the world.
 
-A problem gives its world as a policy gives its state: ``problem.start()`` returns a NamedTuple of arrays. The kernels
-are plain functions registered for its class (``@respond.register(MyWorld)``) and inlined into the loop that plays.
-What is shown and what comes back are small arrays of whole numbers: a pair is ``shown[2]`` (row, column) and
-``outcome[1]`` (clicked), a combination of D factors ``shown[D]`` and ``outcome[1]``, a list of K positions ``shown[K]``
-(items) and ``outcome[K]`` (clicked).
+A problem gives its world as a policy gives its state: ``problem.start()`` returns a NamedTuple of arrays, for whose
+class the kernels are registered (``@respond.register(MyWorld)``). `rankone.kernels.decision` says what is shown.
 
 Every world registers `respond` and `loss`. `move` and `observe` are the only places where a world changes, or notes
 which visitor it has before it. A world that registers neither is *steady*: what a decision loses never changes, so that

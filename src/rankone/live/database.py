@@ -50,9 +50,8 @@ class Database:
             folder = tempfile.mkdtemp(prefix="rankone-")
             self._forget = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)  # or when Python ends
             db, durability = Path(folder) / "memory.db", "off"
-        self.transactions = Transactions(
-            functools.partial(open_storage, db, durability, patience, read_only), read_only
-        )
+        connect = functools.partial(open_storage, db, durability, patience, read_only)
+        self.transactions = Transactions(connect, read_only)
 
     @property
     def where(self) -> str:

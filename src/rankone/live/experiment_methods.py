@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 from rankone.live.lists import ITEM, checked_items
-from rankone.live.messages import Ask, Change, Decision, Outcome, Request, Tell, Track, Void, id_of, tells
+from rankone.live.messages import Ask, AskDetails, Change, Decision, Outcome, Request, Tell, Track, Void, id_of, tells
 from rankone.live.names import checked_combination, checked_name
 from rankone.live.visitor_attributes import VisitorContext, checked_declaration
 
@@ -86,31 +86,9 @@ class ExperimentMethods(abc.ABC):
         return self.report().to_pandas()
 
     @overload
-    def ask(
-        self,
-        count: None = None,
-        *,
-        key: str | None = None,
-        source: str | None = None,
-        context: VisitorContext | Mapping[str, Any] | None = None,
-        visitor: str | None = None,
-        candidates: Sequence[str] | None = None,
-        pinned: Mapping[int, str] | None = None,
-        exclude: Sequence[str] | None = None,
-    ) -> Decision: ...
+    def ask(self, count: None = None, **details: Unpack[AskDetails]) -> Decision: ...
     @overload
-    def ask(
-        self,
-        count: int,
-        *,
-        key: str | None = None,
-        source: str | None = None,
-        context: VisitorContext | Mapping[str, Any] | None = None,
-        visitor: str | None = None,
-        candidates: Sequence[str] | None = None,
-        pinned: Mapping[int, str] | None = None,
-        exclude: Sequence[str] | None = None,
-    ) -> list[Decision]: ...
+    def ask(self, count: int, **details: Unpack[AskDetails]) -> list[Decision]: ...
     def ask(
         self,
         count: int | None = None,

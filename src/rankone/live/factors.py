@@ -156,8 +156,8 @@ class Allowed:
         free = tuple(factor for factor in range(n_factors) if factor not in self.named)
         return np.expand_dims(self._table, free)
 
-    def allows(self, levels: Sequence[int]) -> bool:
-        """Return whether a combination may be shown.
+    def allows(self, levels: Sequence[int] | Mapping[int, int]) -> bool:
+        """Return whether a combination may be shown, of which the factors that rules name are enough.
 
         >>> allowed = Allowed(np.array([[0, -1, 2]]), (2, 6, 3))
         >>> allowed.allows([0, 5, 2]), allowed.allows([1, 5, 2])

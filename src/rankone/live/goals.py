@@ -11,6 +11,7 @@ from typing import Any
 
 from rankone.errors import InputError
 from rankone.live.names import checked_name
+from rankone.live.setting_kinds import FLAG, SECONDS, Kind, above, choice
 from rankone.specs import did_you_mean, is_number
 
 YES_NO, COUNT, AMOUNT = "yes-no", "count", "amount"
@@ -20,7 +21,6 @@ MAX_GOALS = 8
 WINDOW = 86_400.0  # seconds, of a measured goal where neither it nor the experiment has one
 UNITS = 1_000_000  # the journal counts in millionths, so sums are exact
 MAX_CAP = 1e9
-_LONGEST = 366 * 86_400.0
 _EXAMPLE = "try goals={'click': {}, 'order': {'kind': 'amount', 'cap': 500}}"
 
 
@@ -58,7 +58,14 @@ class Goal:
 
 
 CLICK = Goal("click")
-_FIELDS = tuple(field.name for field in dataclasses.fields(Goal) if field.name != "name")
+_FIELDS = {
+    "kind": choice(*KINDS),
+    "cap": above(0, MAX_CAP),
+    "better": choice(MORE, LESS),
+    "window": SECONDS,
+    "worse_by": above(0, 10.0),
+    "must_clear": FLAG,
+}
 
 
 def checked_goals(given: Any) -> dict[str, dict[str, Any]]:
@@ -83,17 +90,10 @@ def _checked(name: str, facts: Any) -> dict[str, Any]:
     for key in facts:
         if key not in _FIELDS:
             raise InputError(f"goals with {', '.join(_FIELDS)}", key, did_you_mean(str(key), _FIELDS, _EXAMPLE))
-    result = {key: value for key, value in facts.items() if value is not None and value is not False}
-    for key, choices in (("kind", KINDS), ("better", (MORE, LESS))):
-        if result.get(key, choices[0]) not in choices:
-            do = f"try '{choices[-1]}'"
-            do = "leave kind out: worse_by makes it a guardrail" if result[key] == "guardrail" else do
-            raise InputError(f"{key} of '{name}' as one of {', '.join(choices)}", result[key], do)
-    for key, most in (("cap", MAX_CAP), ("window", _LONGEST), ("worse_by", 10.0)):
-        if key in result:
-            if not is_number(result[key]) or not 0.0 < result[key] <= most:
-                raise InputError(f"{key} of '{name}' above 0 and at most {most:g}", result[key], _EXAMPLE)
-            result[key] = float(result[key])
+    do = "leave kind out: worse_by makes it a guardrail" if facts.get("kind") == "guardrail" else _EXAMPLE
+    said = {key: value for key, value in facts.items() if value is not None and value is not False}
+    checked = {key: _FIELDS[key].check(value, f"{key} of '{name}'", do) for key, value in said.items()}
+    result = {key: float(value) if is_number(value) else value for key, value in checked.items()}
     if (result.get("kind", YES_NO) == YES_NO) == ("cap" in result):
         do = "a yes-no goal has no cap" if "cap" in result else "say what a visitor counts for at most: 'cap': 500"
         raise InputError(f"a cap for a count or an amount, '{name}'", "one" if "cap" in result else "none", do)
@@ -109,6 +109,9 @@ def _check_guardrail(name: str, result: Mapping[str, Any]) -> None:
         raise InputError(f"must_clear of a guardrail, '{name}'", "no worse_by", "add 'worse_by': 0.1")
     if "worse_by" in result and result["better"] == MORE and result["worse_by"] >= 1.0:
         raise InputError(f"worse_by of '{name}' below 1", result["worse_by"], "0.1 is 10% less")
+
+
+GOALS = Kind("goals", said="names with what is said of each", checked=checked_goals)
 
 
 def goals_of(given: Mapping[str, Mapping[str, Any]] | None) -> tuple[Goal, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rankone.errors import InputError
-from rankone.live.names import checked_name
+from rankone.live.names import checked_name, plain_list
 from rankone.specs import did_you_mean, is_number, whole_number
 
 MAX_POSITIONS = 40
@@ -58,10 +58,7 @@ def together(one: int, other: int) -> int:
 
 def checked_clicks(clicked: Any) -> tuple[int | str, ...]:
     """Return what was clicked of a list, as positions or names; refuse what is none of it."""
-    if hasattr(clicked, "tolist"):
-        clicked = clicked.tolist()
-    if isinstance(clicked, set | frozenset):
-        clicked = sorted(clicked, key=str)
+    clicked = plain_list(clicked)
     if not isinstance(clicked, Sequence) or isinstance(clicked, str | bytes):
         raise InputError("clicked as positions or names", clicked, "tell clicked=[1, 3], or [] where nobody clicked")
     if len(clicked) > MAX_LISTED:
@@ -108,10 +105,7 @@ def clicked_positions(clicked: Any, seen: int | None, names: Sequence[str]) -> T
 
 def checked_items(value: Any, what: str) -> tuple[str, ...]:
     """Return names of items; refuse what is no list of them."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, set | frozenset):
-        value = sorted(value)
+    value = plain_list(value)
     if isinstance(value, str | bytes) or not isinstance(value, Sequence) or len(value) > MAX_LISTED:
         raise InputError(f"{what} as a list of at most {MAX_LISTED} names", value, f"pass {what}=['a', 'b']")
     return tuple(dict.fromkeys(checked_name(each, "name of an item") for each in value))

@@ -7,12 +7,12 @@ import dataclasses
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypedDict, TypeVar
 
 from rankone.errors import InputError
 from rankone.live.lists import checked_clicks, restriction
 from rankone.live.names import checked_name
-from rankone.live.visitor_attributes import SETTLE, checked_context
+from rankone.live.visitor_attributes import SETTLE, VisitorContext, checked_context
 from rankone.specs import is_number, whole_number
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ class Decision:
     filler: bool  # True: the policy does not learn from its outcome (it waits, or the experiment is stopped)
     items: tuple[str, ...] | None = None  # of a ranking: what to show, from the top
     chances: tuple[float, ...] | None = None  # how likely each item was at its position, given those above it; None:
-    # nothing was left to chance, or this is no list
+    # the policy cannot say, or this is no list
 
     def __getitem__(self, factor: str) -> str:
         return self.levels[factor]
@@ -89,10 +89,20 @@ class Change(NamedTuple):
     seq: int  # the event
     at: float  # seconds since 1970
     what: str
-    by: (
-        str | None
-    )  # the id of the token with which it was requested; None: on the machine of the database, or by itself
+    by: str | None  # the id of the token that requested it; None: on the machine of the database, or automatically
     kind: str = ""  # create, change, stop, archive, exclude, alarm, or guardrail violated, cleared or open
+
+
+class AskDetails(TypedDict, total=False):
+    """Keywords of every `ask`; `Ask` says what they mean."""
+
+    key: str | None
+    source: str | None
+    context: VisitorContext | Mapping[str, Any] | None
+    visitor: str | None
+    candidates: Sequence[str] | None
+    pinned: Mapping[int, str] | None
+    exclude: Sequence[str] | None
 
 
 @dataclasses.dataclass
@@ -205,35 +215,35 @@ def checked_request(request: Any) -> Request | InputError:
     try:
         if type(request) in (Tell, Void) and isinstance(request.id, Decision):
             request = dataclasses.replace(request, id=id_of(request.id))
-        if isinstance(request, Ask):
-            if request.key is not None:
-                checked_name(request.key, "key")
-            if request.visitor is not None:
-                _check_visitor(request)
-            if request.context is not None:
-                request = dataclasses.replace(request, context=checked_context(request.context))
-            if type(request.count) is not int or not 0 < request.count <= MAX_BATCH:
-                request = dataclasses.replace(request, count=whole_number("count", request.count, most=MAX_BATCH))
-            restriction(request.candidates, request.pinned, request.exclude)
-        elif not isinstance(request, (Tell, Track, Void)):
+        if not isinstance(request, Ask | Tell | Track | Void):
             raise InputError("requests Ask, Tell or Void", request, "try do([Tell(decision.id, True), Ask()])")
-        elif isinstance(request, Track) or (isinstance(request, Tell) and _has_value(request)):
-            request = _checked_value(request)
+        needed = ("visitor", "goal") if isinstance(request, Track) else ()
+        for what in ("visitor", "goal", "key", "source", "token"):
+            text = getattr(request, what, None)
+            if text is not None or what in needed:
+                checked_name(text, what)
+        if isinstance(request, Ask):
+            return _checked_ask(request)
+        if isinstance(request, Track) or (isinstance(request, Tell) and _has_value(request)):
+            _check_value(request)
         elif isinstance(request, Tell) and type(request.clicked) is not bool:
             request = dataclasses.replace(request, clicked=_checked_click(request.clicked, request.seen))
-        if not isinstance(request, Void) and request.source is not None:
-            checked_name(request.source, "source")
-        if request.token is not None:
-            checked_name(request.token, "token")
         return request
     except InputError as error:
         return error
 
 
-def _check_visitor(asked: Ask) -> None:
-    checked_name(asked.visitor, "visitor")
-    if asked.count != 1:
-        raise InputError("one decision for a visitor", asked.count, "leave out count")
+def _checked_ask(request: Ask) -> Ask:
+    count, context = request.count, request.context
+    if request.visitor is not None and count != 1:
+        raise InputError("one decision for a visitor", count, "leave out count")
+    if type(count) is not int or not 0 < count <= MAX_BATCH:
+        count = whole_number("count", count, most=MAX_BATCH)
+    if context is not None:
+        context = checked_context(context)
+    restriction(request.candidates, request.pinned, request.exclude)
+    same = count is request.count and context is request.context
+    return request if same else dataclasses.replace(request, count=count, context=context)
 
 
 def _has_value(tell: Tell) -> bool:
@@ -241,19 +251,12 @@ def _has_value(tell: Tell) -> bool:
     return tell.value is not None or (tell.goal is not None and tell.clicked is None)
 
 
-def _checked_value(request: Any) -> Any:
-    if isinstance(request, Track):
-        checked_name(request.visitor, "visitor")
-        checked_name(request.goal, "goal")
-    elif request.clicked is not None:
+def _check_value(request: Tell | Track) -> None:
+    if isinstance(request, Tell) and request.clicked is not None:
         raise InputError("clicked or a value", "both", "leave clicked out")
-    for what in ("goal", "key"):
-        if getattr(request, what) is not None:
-            checked_name(getattr(request, what), what)
     value = request.value
     if value is not None and (not (is_number(value) or isinstance(value, bool)) or not 0.0 <= value < math.inf):
         raise InputError("a value as a number of at least 0", value, "tell value=49.9, for example")
-    return request
 
 
 def _checked_click(clicked: Any, seen: int | None) -> bool | tuple[int | str, ...]:

@@ -23,13 +23,19 @@ def checked_name(value: Any, what: str) -> str:
     return value
 
 
+def plain_list(values: Any) -> Any:
+    """Return a column of a frame, an array or a set as a list, all else as it is."""
+    if hasattr(values, "tolist"):
+        return values.tolist()
+    return sorted(values, key=str) if isinstance(values, set | frozenset) else values
+
+
 def checked_levels(values: Any, factor: str) -> tuple[str, ...]:
     """Refuse levels of a factor that are not a list of different names; a number means that many numbered levels."""
     what = f"levels of '{factor}'"
     if hasattr(values, "__index__") and not isinstance(values, bool):
         values = [f"{factor} {number + 1}" for number in range(whole_number(what, values, most=MAX_LEVELS))]
-    if hasattr(values, "tolist"):  # a column of a frame, an array of names
-        values = values.tolist()
+    values = plain_list(values)
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise InputError(f"{what} as a list of names", values, f"pass '{factor}': ['A', 'B']")
     if not 1 <= len(values) <= MAX_LEVELS:
@@ -85,3 +91,16 @@ def checked_combination(levels: Any) -> dict[str, str]:
         do = "pass levels={'headline': 'A', 'image': '1'}"
         raise InputError("levels as a dictionary of factors and names", levels, do)
     return {checked_name(factor, "factor name"): name for factor, name in (levels or {}).items()}
+
+
+def levels_in_order(given: Sequence[str] | Mapping[str, str], levels: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the names of a control's levels in the order of the factors; refuse what is none of the combinations."""
+    if len(given) != len(levels) or (isinstance(given, Mapping) and set(given) != set(levels)):
+        expected = f"a control with a level of each factor: {', '.join(levels)}"
+        raise InputError(expected, ", ".join(map(str, given)) or "none", "name one level of each")
+    names = tuple(given[factor] for factor in levels) if isinstance(given, Mapping) else tuple(given)
+    for name, (factor, known) in zip(names, levels.items(), strict=True):
+        if name not in known:
+            expected = f"a control whose level of '{factor}' is one of {', '.join(known)}"
+            raise InputError(expected, name, "name a combination of the experiment")
+    return names

@@ -14,7 +14,7 @@ from rankone.evidence.steering import AIMS
 from rankone.kernels.policy import believe, check_relearns
 from rankone.live import settings as declared
 from rankone.live.fold.fold import Fold
-from rankone.live.names import checked_factors
+from rankone.live.names import checked_factors, levels_in_order
 from rankone.live.setting_kinds import ATTRIBUTES, SECONDS, as_tuples
 from rankone.live.settings import GROUPS, TEST_ALL, Past, Prior, Settings, Stopping, Watch
 from rankone.live.visitor_attributes import declaration_text, features_of
@@ -66,7 +66,8 @@ def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterab
     factors = asked.get("factors") or (named and checked_factors(named))
     if not factors:
         known = ", ".join(list(names())[:10]) or "none"
-        do = f"pass factors={{'headline': ['A', 'B']}}, or continue an experiment of this database ({known})"
+        do = "pass factors={'headline': ['A', 'B']}, of a ranking its items and positions"
+        do = f"{do}; or continue an experiment of this database ({known})"
         raise InputError(f"factors for the new experiment '{name}'", "none", do)
     levels = dict(factors)
     sizes = [len(each) for each in levels.values()]
@@ -85,7 +86,7 @@ def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterab
         return Settings(**result | {"name": name, "factors": factors, "policy": chosen.label})
     chosen = _ready(chosen.live() if result["explore"] else chosen, sizes, result.get("context"))
     if "control" in groups:
-        held = declared.levels_in_order(groups["control"].levels, levels)
+        held = levels_in_order(groups["control"].levels, levels)
         result["control"] = dataclasses.replace(groups["control"], levels=held)
     _check_plays(chosen, sizes, stops, groups.get("watch", Watch()))
     if chosen.decides_away:
@@ -140,7 +141,7 @@ def check_continues(fold: Fold, asked: Mapping[str, Any]) -> None:
         group, _, name = path.rpartition(".")
         stored = getattr((getattr(settings, group) or GROUPS[group]()) if group else settings, name)
         if path == "control.levels" and not settings.positions:
-            value = declared.levels_in_order(value, settings.levels)
+            value = levels_in_order(value, settings.levels)
         if value in (stored, now.get(path, stored)):
             continue
         if path == "policy" and _as_live(value, living, settings).label == stored:

@@ -1,28 +1,16 @@
 """The embedded ranking: ask for a whole list, tell which of its positions were clicked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from rankone.errors import InputError
 from rankone.live.database import Database
 from rankone.live.experiment import Experiment
 from rankone.live.lists import ITEM
+from rankone.live.settings import RankingWishes
 from rankone.live.settings_spelled_out import takes_settings
 from rankone.policies import Policy
-
-
-class RankingWishes(TypedDict, total=False):
-    """Keywords of `Ranking`."""
-
-    aim: str | None
-    gentle: bool | None
-    explore: float | None
-    seed: int | None
-    stopping: Any
-    context: Mapping[str, Any] | None
-    control: Any
-    outcomes: Any
 
 
 @takes_settings(RankingWishes)

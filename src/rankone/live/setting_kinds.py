@@ -3,14 +3,13 @@
 import dataclasses
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from rankone.errors import InputError
-from rankone.live.goals import checked_goals
 from rankone.live.names import checked_name
 from rankone.live.visitor_attributes import checked_declaration
-from rankone.specs import whole_number
+from rankone.specs import is_number, whole_number
 
 
 class Kind(NamedTuple):
@@ -22,6 +21,7 @@ class Kind(NamedTuple):
     above: bool = False
     choices: tuple[str, ...] = ()
     said: str = ""  # what it is, or the unit of a number
+    checked: Callable[[Any], Any] | None = None  # what checks it instead of all these
 
     @property
     def text(self) -> str:
@@ -33,21 +33,19 @@ class Kind(NamedTuple):
 
     def check(self, value: Any, what: str, do: str) -> Any:
         """Return a value as the journal keeps it; refuse another and say what to `do`."""
+        if self.checked is not None:
+            return self.checked(value)
         if self.word == "number":
-            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not is_number or not self.low <= value <= self.high or (self.above and value == self.low):
+            if not is_number(value) or not self.low <= value <= self.high or (self.above and value == self.low):
                 raise InputError(f"{what} {self.text}", value, do)
-        elif self.word == "whole":
+            return value if isinstance(value, (int, float)) else float(value)  # of NumPy
+        if self.word == "whole":
             return whole_number(what, value, self.low, self.high)
-        elif (self.choices and value not in self.choices) or (self.word == "flag" and not isinstance(value, bool)):
+        if (self.choices and value not in self.choices) or (self.word == "flag" and not isinstance(value, bool)):
             raise InputError(f"{what} as {self.text}", value, do)
-        elif self.word == "policy":  # whether it can be played is looked at where policies are known
+        if self.word == "policy":  # whether it can be played is looked at where policies are known
             return checked_name(getattr(value, "label", value), what)
-        elif self.word == "attributes":
-            return dict(checked_declaration(value))
-        elif self.word == "goals":
-            return checked_goals(value)
-        elif self.word == "combination":
+        if self.word == "combination":
             if not isinstance(value, Mapping | list | tuple):
                 raise InputError(f"{what} as {self.text}", value, do)
             return dict(value) if isinstance(value, Mapping) else tuple(value)
@@ -66,8 +64,11 @@ def choice(*choices: str) -> Kind:
 SECONDS = above(0, 366 * 86_400.0, said="in seconds ")  # of a window or an age
 FLAG, POLICY = Kind("flag", said="True or False"), Kind("policy", said="the name of a policy")
 COMBINATION = Kind("combination", said="one level of each factor")  # a list in their order, or a dictionary
-ATTRIBUTES = Kind("attributes", said="names with their levels; None: any level; bool, float, a range")
-GOALS = Kind("goals", said="names with what is said of each")
+ATTRIBUTES = Kind(
+    "attributes",
+    said="names with their levels; None: any level; bool, float, a range",
+    checked=lambda value: dict(checked_declaration(value)),
+)
 COUNTS = Kind("counts", said="a table of what was shown and clicked")
 
 

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, TypedDict
 
 from rankone.errors import InputError, JournalError
 from rankone.live import setting_kinds as kind
-from rankone.live.goals import Goal, goals_of
+from rankone.live.goals import GOALS, Goal, goals_of
 from rankone.live.lists import ITEM, MAX_POSITIONS, NO_CLICK, VOID, check_ranking
-from rankone.live.names import checked_factors, factors_of_pair
+from rankone.live.names import checked_factors, factors_of_pair, levels_in_order
 from rankone.live.setting_kinds import Setting, as_tuples, declare, micros
 from rankone.specs import did_you_mean
 
@@ -216,7 +216,7 @@ class Settings:
         example=1,
     )
     goals: Mapping[str, Mapping[str, Any]] | None = declare(
-        kind.GOALS,
+        GOALS,
         "Goals",
         "The outcomes to measure, by name, each with its kind (yes-no; count or amount, with a cap), which way is "
         "better (more or less), a window of its own and, for a guardrail, worse_by (0.1: at most 10% worse than the "
@@ -279,28 +279,36 @@ class Settings:
 
 
 class WantedSettings(TypedDict, total=False):
-    """Settings as callers write them. A group may be a dictionary of some of its own."""
+    """Settings as callers write them, of experiments and rankings. A group may be a dictionary of some of its own."""
 
-    factors: Mapping[str, Sequence[str] | int] | None
     aim: str | None
-    goals: Mapping[str, Mapping[str, Any] | None] | None
     explore: float | None
     seed: int | None
     stopping: Stopping | Mapping[str, Any] | None
     context: Mapping[str, Any] | None
     control: Control | Mapping[str, Any] | None
-    watch: Watch | Mapping[str, Any] | None
     outcomes: Outcomes | Mapping[str, Any] | None
 
 
-class RemoteWishes(WantedSettings, total=False):
-    """Keywords of `Client.create`: also those of rankings."""
+class RankingWishes(WantedSettings, total=False):
+    """Keywords of `Ranking`."""
 
-    positions: int | None
     gentle: bool | None
 
 
-class LocalWishes(WantedSettings, total=False):
+class _ExperimentWishes(WantedSettings, total=False):
+    factors: Mapping[str, Sequence[str] | int] | None
+    goals: Mapping[str, Mapping[str, Any] | None] | None
+    watch: Watch | Mapping[str, Any] | None
+
+
+class RemoteWishes(_ExperimentWishes, RankingWishes, total=False):
+    """Keywords of `Client.create`."""
+
+    positions: int | None
+
+
+class LocalWishes(_ExperimentWishes, total=False):
     """Keywords of `Experiment`: also what cannot be sent to a service."""
 
     prior: Prior | Mapping[str, Any] | None
@@ -378,19 +386,6 @@ def default_policy(positions: int | None) -> str:
 
 def _one_of(name: str, known: Iterable[str]) -> str:
     return did_you_mean(name, known, f"these are the settings: {', '.join(known)}")
-
-
-def levels_in_order(given: Sequence[str] | Mapping[str, str], levels: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the names of a control's levels in the order of the factors; refuse what is none of the combinations."""
-    if len(given) != len(levels) or (isinstance(given, Mapping) and set(given) != set(levels)):
-        expected = f"a control with a level of each factor: {', '.join(levels)}"
-        raise InputError(expected, ", ".join(map(str, given)) or "none", "name one level of each")
-    names = tuple(given[factor] for factor in levels) if isinstance(given, Mapping) else tuple(given)
-    for name, (factor, known) in zip(names, levels.items(), strict=True):
-        if name not in known:
-            expected = f"a control whose level of '{factor}' is one of {', '.join(known)}"
-            raise InputError(expected, name, "name a combination of the experiment")
-    return names
 
 
 def checked_combinations(sizes: Sequence[int]) -> None:

@@ -1,19 +1,21 @@
 """The settings of an experiment in the signature and the help of what takes them."""
 
+import dataclasses
 import functools
 import inspect
 import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar, get_type_hints
 
-from rankone.live.settings import GROUPS, SETTINGS
+from rankone.live.settings import GROUPS, SETTINGS, Settings
 
 Thing = TypeVar("Thing")
 
 
 def takes_settings(wanted: type) -> Callable[[Thing], Thing]:
     """Decorator of a function, or of a class, that takes such ``**settings``: its signature and help spell them out."""
-    hints = get_type_hints(wanted)
+    types = get_type_hints(wanted)
+    hints = {field.name: types[field.name] for field in dataclasses.fields(Settings) if field.name in types}
     texts = {setting.name: setting.help for setting in SETTINGS if not setting.group}
     for group, declared in GROUPS.items():
         parts = [f"{each.name}: {each.help}" for each in SETTINGS if each.group == group]

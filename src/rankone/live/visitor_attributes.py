@@ -11,7 +11,7 @@ import functools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from rankone.errors import InputError
 from rankone.specs import did_you_mean
@@ -148,25 +148,24 @@ def checked_declaration(value: Any) -> Declaration:
     result: dict[str, tuple[str, ...] | str | None] = {}
     for attribute, levels in value.items():
         kind = _number_kind(attribute, levels)
-        if kind is not None:
-            _level_text(attribute, UNKNOWN)
-            result[checked_context({attribute: UNKNOWN}).attributes[0]] = kind
-            continue
-        if levels is not None and (isinstance(levels, str) or not isinstance(levels, Sequence)):
-            expected = f"the levels of {_quoted(str(attribute))} as a list, None for any, bool, float or a range"
-            raise InputError(expected, levels, _DECLARE)
-        if levels is not None and not 1 <= len(levels) <= MAX_DECLARED:
-            raise InputError(f"1 to {MAX_DECLARED} levels of {_quoted(str(attribute))}", len(levels), _DECLARE)
-        some = [UNKNOWN] if levels is None else levels
-        fraction = next((level for level in some if isinstance(level, float)), None)
-        if fraction is not None:
-            raise InputError(f"levels of {_quoted(str(attribute))} as text", fraction, "declare a range: (0, 1)")
-        names = [checked_context({attribute: level}).levels[0] for level in some]
-        if len(set(names)) < len(names):
-            expected = f"levels of {_quoted(attribute)} with different names"
-            raise InputError(expected, ", ".join(names), "name each once")
-        result[attribute] = None if levels is None else tuple(names)
+        (name,) = checked_context({attribute: UNKNOWN}).attributes
+        result[name] = _checked_levels(name, levels) if kind is None and levels is not None else kind
     return tuple(sorted(result.items()))
+
+
+def _checked_levels(attribute: str, levels: Any) -> tuple[str, ...]:
+    called = _quoted(attribute)
+    if isinstance(levels, str) or not isinstance(levels, Sequence):
+        raise InputError(f"the levels of {called} as a list, None for any, bool, float or a range", levels, _DECLARE)
+    if not 1 <= len(levels) <= MAX_DECLARED:
+        raise InputError(f"1 to {MAX_DECLARED} levels of {called}", len(levels), _DECLARE)
+    for level in levels:
+        if isinstance(level, float):
+            raise InputError(f"levels of {called} as text", level, "declare a range: (0, 1)")
+    names = tuple(checked_context({attribute: level}).levels[0] for level in levels)
+    if len(set(names)) < len(names):
+        raise InputError(f"levels of {called} with different names", ", ".join(names), "name each once")
+    return names
 
 
 def _number_kind(attribute: Any, kind: Any) -> str | None:
@@ -252,7 +251,7 @@ def _kept(level: str, kind: tuple[str, ...] | str | None) -> str | None:
     """
     if level == UNKNOWN or kind is None:
         return level
-    if not isinstance(kind, str) or kind == BOOL:
+    if not _is_numeric(kind):
         return level if level in (_TRUE if kind == BOOL else kind) else None
     try:
         value = float(level)
@@ -303,9 +302,13 @@ def segment_text(text: str, declared: Declaration) -> str:
     """
     said = json.loads(text)
     for name, kind in declared:
-        if isinstance(kind, str) and kind != BOOL and said.get(name, UNKNOWN) != UNKNOWN:
+        if _is_numeric(kind) and said.get(name, UNKNOWN) != UNKNOWN:
             said[name] = _half(float(said[name]), kind)
     return json.dumps(said, separators=(",", ":"), ensure_ascii=False)
+
+
+def _is_numeric(kind: tuple[str, ...] | str | None) -> TypeGuard[str]:
+    return isinstance(kind, str) and kind != BOOL
 
 
 def _half(value: float, kind: str) -> str:
@@ -315,11 +318,10 @@ def _half(value: float, kind: str) -> str:
 
 def segment_levels(declared: Declaration) -> Declaration:
     """Return a declaration as segments have it, in which numbers have levels."""
-    halves = {
-        name: (_half(-math.inf, kind), _half(math.inf, kind)) for name, kind in declared
-        if isinstance(kind, str) and kind != BOOL
-    }  # fmt: skip
-    return tuple((name, halves.get(name, kind)) for name, kind in declared)
+    return tuple(
+        (name, (_half(-math.inf, kind), _half(math.inf, kind)) if _is_numeric(kind) else kind)
+        for name, kind in declared
+    )
 
 
 @functools.lru_cache(10_000)

@@ -11,9 +11,8 @@ with the Bernoulli divergence d; `threshold` is the one they recommend in practi
 whenever four have the same size, the two oldest of them become one. So n outcomes need about 3 log2(n / 8) buckets, and
 splits lie at distances from the end that grow geometrically: a change is seen soon, however much came before it.
 
-**Ratios.** Where the level of the whole site moves (nights, weekends, campaigns), every rate moves with it, and only
-ratios to a *reference* (what leads, for example) tell something: `changed_ratios` compares those before a moment with
-those since.
+**Ratios.** Where the level of the whole site moves, every rate moves with it, and only ratios to a *reference* (what
+leads, for example) tell something: `changed_ratios` compares those before a moment with those since.
 
 A history is two arrays, so that a state can hold it: ``history`` (things, `MOST_BUCKETS`, 2) and ``kept`` (things,).
 """

@@ -2,6 +2,7 @@
 
 import functools
 import typing
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -46,6 +47,24 @@ def resized(state: Any, axis: str, size: int) -> Any:
     return result
 
 
+def fields_of(states: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arrays of states by the state's name and their own: what `state_of` reads.
+
+    >>> from typing import NamedTuple
+    >>> class Counts(NamedTuple):
+    ...     clicks: int
+    >>> fields_of({"row": Counts(3)}), state_of(Counts, {"row_clicks": 3}, "row")
+    ({'row_clicks': 3}, Counts(clicks=3))
+    """
+    return {f"{what}_{name}": array for what, state in states.items() for name, array in state._asdict().items()}
+
+
+def state_of(kind: type[State], arrays: Mapping[str, Any], what: str) -> State:
+    """Return a state out of what `fields_of` returned, by its name."""
+    make: Any = kind
+    return make(*(arrays[f"{what}_{name}"] for name in make._fields))
+
+
 def _filled(dtype: Any, shape: str, given: dict[str, Any], name: str) -> Any:
     sizes = [[given[part] if part in given else int(part) for part in size.split("+")] for size in shape.split(", ")]
     result = np.zeros([sum(parts) for parts in sizes], dtype)
@@ -55,7 +74,6 @@ def _filled(dtype: Any, shape: str, given: dict[str, Any], name: str) -> Any:
 
 @functools.cache
 def _declared(kind: Any) -> dict[str, tuple[Any, str]]:
-    """Return the type of numbers and the shape of each field."""
     hints = typing.get_type_hints(kind, include_extras=True)
     dtypes = {name: typing.get_args(typing.get_args(hints[name].__origin__)[1])[0] for name in kind._fields}
     return {name: (dtype, hints[name].__metadata__[0]) for name, dtype in dtypes.items()}

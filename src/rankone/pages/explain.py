@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 
 from rankone.charts.page import filled, whole_page
-from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.numerics.arrays import starts_of
-from rankone.pages.narration import Combination, factor_words, idea, sizes
+from rankone.pages.narration import Combination, factor_words, sizes
 from rankone.pages.recording import MOST_LEVELS, Frame, Recorder
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, Product, RankOne
-from rankone.problems.files import is_problem_file
 from rankone.problems.registry import as_problem, as_rank_one
 from rankone.specs import amount, as_seed, as_whole_number
 from rankone.writing import write_file
@@ -42,27 +40,12 @@ def example() -> RankOne:
     )
 
 
-def is_named_problem(world: Problem) -> bool:
-    """Tell whether a problem's name, such as needle:8x8, is all that is needed to make it again.
-
-    >>> import rankone
-    >>> is_named_problem(rankone.needle(8, 8)), is_named_problem(rankone.RankOne([0.5], [0.5], name="mine"))
-    (True, False)
-    """
-    if is_problem_file(world.name):
-        return False
-    try:
-        return as_problem(world.name).digest == world.digest
-    except InputError:
-        return False
-
-
-def _made_again(policy: Policy, problem: Problem, horizon: int, seed: int, text: str | None, made: bool = False) -> str:
-    """Return the command that makes an explanation again; the Python, if the problem is `made` and has no name."""
-    if made:
+def _made_again(policy: Policy, problem: Problem | str | None, horizon: int, seed: int) -> str:
+    """Return the command that makes an explanation again; the Python, if the problem was made there."""
+    if isinstance(problem, Problem):
         code = f"import rankone\n\nproblem = rankone.{type(problem).__name__}(**{problem.to_dict()!r})\n"
         return f'{code}rankone.explain({policy.label!r}, problem, horizon={horizon}, seed={seed}).save("explain")'
-    options = {"policy": policy.label, "problem": text, "horizon": horizon, "seed": seed, "out": "explain"}
+    options = {"policy": policy.label, "problem": problem, "horizon": horizon, "seed": seed, "out": "explain"}
     words = [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
     return shlex.join(["rankone", "explain", *words])
 
@@ -97,14 +80,14 @@ class Explanation(Shown):
     def html(self) -> str:
         """Return the page: one file, interactive, offline."""
         title = f"{self.policy.name}, step by step"
-        idea_of_it = idea(eliminates=self.frames[0].stage is not None, sweeps=self.sweeps)
         body = filled(
             _HERE / "explain.html",
             title=title,
             about=(type(self.policy).__doc__ or "").strip().partition("\n")[0],
             run=f"{self.problem.name}: {sizes(self.problem)} · {amount(self.horizon, 'decision')} · seed {self.seed}",
             again=self.again,
-            idea=idea_of_it,
+            eliminates=self.frames[0].stage is not None,
+            sweeps=self.sweeps,
             story=[frame.text for frame in self._story],
             some=self._some(),
         )
@@ -194,11 +177,10 @@ def explain(
     seed = as_seed(seed)
     player = as_policy(policy)
     given = example() if problem is None else as_problem(problem)
-    text = problem if isinstance(problem, str) else given.name if problem is not None else None
-    made = problem is not None and not isinstance(problem, str) and not is_named_problem(given)
     world = given if isinstance(given, Product) else as_rank_one(given, "with factors to draw")
     player.check_kind(world.decision_kind, world.shape, "an explanation")
     recorder = Recorder(player.with_horizon(horizon).for_problem(*world.best_decision()), world, horizon, seed)
-    frames, again = recorder.play(), _made_again(player, world, horizon, seed, text, made)
+    frames = recorder.play()
+    again = _made_again(player, world if isinstance(problem, Problem) else problem, horizon, seed)
     known = {name: getattr(recorder, name) for name in ("about_levels", "sweeps", "interval", "scored_by")}
     return Explanation(policy=player, problem=world, horizon=horizon, seed=seed, frames=frames, again=again, **known)

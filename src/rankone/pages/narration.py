@@ -215,35 +215,3 @@ def _level(problem: Product, factor: int, level: int, word: bool = False) -> str
 
 def _outcome(clicked: bool) -> str:
     return "a click" if clicked else "no click"
-
-
-_OF_LEVELS = {
-    "Sweeps": "Levels of all factors but one are drawn, and every level of that one still in the race is shown with "
-    "them; then it is the next factor's turn. So all rows, for example, meet the same columns, and their click rates "
-    "can be compared.",
-    "Intervals": "The more sweeps, the narrower the interval in which the click rate of a level almost surely lies. It "
-    "is the rate with the partners drawn so far, so it rises when bad partners leave.",
-    "Eliminations": "When a stage ends, every level whose interval ends below the best lower bound is out. From then "
-    "on a winner plays in its place.",
-}
-_OF_COMBINATIONS = {
-    "Rounds": "Every combination still in the race is shown equally often.",
-    "Intervals": "The more outcomes, the narrower the interval in which a click rate almost surely lies.",
-    "Eliminations": "When a stage ends, every combination whose interval ends below the best lower bound is out.",
-}
-_OF_CHOICES = {
-    "Choices": "The policy chooses what to show next from the outcomes so far. The more often a combination was shown, "
-    "the surer is what is known of it.",
-    "Leader": "The combination that looks best. A good policy moves the traffic to it, and looks at others just often "
-    "enough to notice a mistake.",
-}
-_OF_ALL = {"Regret": "The clicks lost against always showing the best. Where its curve is flat, nothing is lost."}
-
-
-def idea(eliminates: bool, sweeps: bool) -> dict[str, str]:
-    """Return how such a policy works, term by term.
-
-    >>> list(idea(eliminates=True, sweeps=True))
-    ['Sweeps', 'Intervals', 'Eliminations', 'Regret']
-    """
-    return (_OF_LEVELS if sweeps else _OF_COMBINATIONS if eliminates else _OF_CHOICES) | _OF_ALL

@@ -6,7 +6,6 @@ The run is played by the policy's own agent; what it believes is read off its st
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -23,7 +22,7 @@ from rankone.pages.narration import Combination
 from rankone.policies import Agent, AgentDecision, Policy
 from rankone.policies.advance import is_settled
 from rankone.policies.engines.unimodal import LeaderState, leader_of
-from rankone.problems import Problem, Product
+from rankone.problems import Product
 
 MOST_LEVELS = 16  # of each of two factors whose pairs are shown one by one
 _STRETCHES = 60  # frames of a run besides its first decisions and its events
@@ -31,7 +30,7 @@ _LEADER_CHANGES = 20  # told at the most
 
 
 class Estimate(NamedTuple):
-    """What is believed of one level: its own mean, or that of its combination with the leading partners."""
+    """What is believed of one level: its own mean, or its combination's with the leading partners."""
 
     pulls: int
     clicks: int
@@ -71,18 +70,6 @@ class Frame:
     pairs: PairTable | None  # of two factors, if they are not too large
 
 
-def visitors(problem: Problem, positions: int, rng: np.random.Generator) -> Callable[[Sequence[int]], list[int]]:
-    """Return what visitors of a problem do with what they are shown: a click or none, at each position."""
-    world, outcome = problem.start(), np.zeros(positions, np.int64)
-    answer = compiled(_respond, type(world).__module__)
-
-    def clicks(shown: Sequence[int]) -> list[int]:
-        answer(world, np.array(shown), outcome, rng)
-        return outcome.tolist()
-
-    return clicks
-
-
 def _respond(world: Any, shown: Any, outcome: Any, rng: Any) -> None:
     respond(world, shown, outcome, rng)
 
@@ -96,7 +83,8 @@ class Recorder:
         self.frames: list[Frame] = []
         self.interval = self.scored_by = ""
         self._rng = generator(seed, "explain", problem.digest, policy.label)
-        self._answer = visitors(problem, 1, self._rng)
+        self._world, self._outcome = problem.start(), np.zeros(1, np.int64)
+        self._respond = compiled(_respond, type(self._world).__module__)
         self._starts = starts_of(problem.shape)
         self._shown, self._clicks = np.zeros((2, self._starts[-1]), np.int64)
         self._met, self._met_rates = np.zeros(len(self._shown), np.int64), np.zeros(len(self._shown))  # in sweeps
@@ -141,7 +129,8 @@ class Recorder:
         return self.frames
 
     def _see(self, decision: AgentDecision) -> None:
-        (clicked,) = self._answer(decision.shown)
+        self._respond(self._world, np.array(decision.shown), self._outcome, self._rng)
+        clicked = int(self._outcome[0])
         self._last = (decision, bool(clicked))
         self.agent.tell(decision, bool(clicked))
         if self.sweeps and decision.tag >= 0:
@@ -166,7 +155,6 @@ class Recorder:
         self._step += shown
 
     def _leads(self) -> Combination | None:
-        """Return the combination that leads, by the policy's own word."""
         state = self.agent.state
         if not set(LeaderState._fields) <= set(state._fields) or (slot := leader_of(state)) < 0:
             return None

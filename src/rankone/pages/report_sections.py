@@ -99,12 +99,11 @@ def arena_part(directory: Path) -> Part:
     """Tell an arena that `Arena.save` wrote."""
     about, arena = read_about(directory, "arena"), Arena.load(directory)
     scores = arena.scores()
-    best, unit = scores.row(0, named=True), f"the regret of {arena.against}" if arena.of_lists else "the lower bound"
+    unit = f"the regret of {arena.against}" if arena.of_lists else "the lower bound"
     given = {name: value for name, value in arena.settings.items() if value is not None and value is not False}
     return Part(
         title=f"Arena: {_policies(scores.height)} on {amount(arena.table['problem'].n_unique(), 'problem')}",
-        sentence=f"Over all problems {best['policy']} has least regret: {best['against_mean']:.2f} times as much as "
-        f"{arena.against} (geometric mean), at worst {best['against_worst']:.2f} times, on {best['worst_problem']}.",
+        sentence=arena.headline,
         settings=arena.settings,
         about=about,
         charts={f"Regret as a multiple of {unit}": _specs({"": arena.chart()})},
@@ -143,7 +142,6 @@ KINDS: dict[str, Callable[[Path], Part]] = {
 
 
 def _again(function: str, problems: Sequence[Any] | None, settings: Mapping[str, Any], shown: str) -> str:
-    """Return the Python that makes a result again; problems are texts, or the plain values of one."""
     made = ", ".join(
         f"problem_from_dict({each!r})" if isinstance(each, dict) else repr(each) for each in problems or ()
     )

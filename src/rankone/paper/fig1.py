@@ -62,7 +62,6 @@ def judge(study: Study, policy: str, reading: str) -> list[Claim]:
 
 
 def _last_rise(study: Study, problem: str, policy: str) -> float:
-    """Share of the mean regret that the last tenth of the horizon adds."""
     here = study.table.filter((pl.col("problem") == problem) & (pl.col("policy") == policy))
     curve = here.group_by("step").agg(pl.col("regret").mean()).sort("step")["regret"]
     return float(1.0 - curve[int(0.9 * len(curve)) - 1] / curve[-1])

@@ -9,24 +9,11 @@ from rankone.problems.means import Means
 from rankone.problems.product import Product
 from rankone.problems.rank_one import RankOne
 from rankone.problems.registry import Family, as_problem, family, known_families
-from rankone.problems.theory.bounds import (
-    UpperBound,
-    lower_bound,
-    lower_bound_constant,
-    upper_bound,
-)
+from rankone.problems.theory.bounds import UpperBound, lower_bound, lower_bound_constant, upper_bound
 from rankone.problems.theory.hardness import Hardness, hardness
 from rankone.problems.theory.time_to_be_sure import characteristic_time
 
-__all__ = ["Drift", "Drifting", "Family", "Hardness", "Means", "Problem", "Product"]
-__all__ += ["RankOne", "UpperBound", "as_problem", "characteristic_time", "family", "hardness", "headlines"]
-__all__ += [
-    "known_families",
-    "load_problem",
-    "load_problems",
-    "lower_bound",
-    "lower_bound_constant",
-    "needle",
-    "product",
-]
-__all__ += ["random_problem", "save_problem", "save_problems", "upper_bound"]
+__all__ = ["Drift", "Drifting", "Family", "Hardness", "Means", "Problem", "Product", "RankOne", "UpperBound"]
+__all__ += ["as_problem", "characteristic_time", "family", "hardness", "headlines", "known_families", "load_problem"]
+__all__ += ["load_problems", "lower_bound", "lower_bound_constant", "needle", "product", "random_problem"]
+__all__ += ["save_problem", "save_problems", "upper_bound"]

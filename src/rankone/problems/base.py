@@ -7,7 +7,8 @@ A new kind is a subclass of `Problem` that states its `kind` and its `decision_k
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,8 +49,8 @@ class Problem:
         raise self._unfinished("start")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values that the class turns back into the same problem."""
-        raise self._unfinished("to_dict")
+        """Plain values that the class turns back into the same problem: by default what it keeps of each parameter."""
+        return {name: _plain(getattr(self, name)) for name in inspect.signature(type(self)).parameters}
 
     def _unfinished(self, method: str) -> InputError:
         return InputError(f"{method} of {type(self).__name__}", "none", f"define it: see {__name__}")
@@ -111,6 +112,11 @@ class Problem:
         """Return what a report says of the problem, by the title of the column."""
         return {"asks for": self.decision_kind, "sizes": " x ".join(map(str, self.shape))}
 
+    def _named(self, name: str | None, *sizes: int) -> str:
+        """Return the name of the problem, or what it is called without one."""
+        otherwise = f"{self.kind}:{'x'.join(map(str, sizes or self.shape))}"
+        return checked_name(name, lambda: f"{otherwise}:{self.digest[:6]}")
+
     def __eq__(self, other: object) -> bool:
         """Problems are equal that are the same world under the same names."""
         if not isinstance(other, Problem) or type(self) is not type(other):
@@ -122,6 +128,21 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {' x '.join(map(str, self.shape))}>"
+
+
+def checked_name(name: Any, otherwise: Callable[[], str]) -> str:
+    """Return the name of a problem, or what it is called without one."""
+    if not isinstance(name, str | None):
+        raise InputError("the name as a text", name, "try name='shoes'")
+    return otherwise() if name is None else name
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Problem):
+        return problem_to_dict(value)
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value
 
 
 def problem_to_dict(problem: Problem) -> dict[str, Any]:

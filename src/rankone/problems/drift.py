@@ -9,13 +9,16 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from rankone.errors import InputError
+from rankone.kernels.decision import Shape
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.seeds import generator
-from rankone.specs import Wholes, changed_settings, number_in, parse_settings, whole_number
+from rankone.problems.base import Problem
+from rankone.specs import Wholes, changed_settings, in_words, number_in, parse_settings, whole_number
 
 _DAYS_A_WEEK = 7
 _LATEST = 10**15  # decision at which a period may begin
@@ -114,6 +117,36 @@ class Drift:
             orders = [_another_order(size, int(level), rng) for size, level in zip(rates.shape, best, strict=True)]
             tables.append(tables[-1][np.ix_(*orders)])
         return np.array([table.ravel() for table in tables])
+
+
+class Changing(Problem):
+    """Base of the problems that change as a schedule says."""
+
+    problem: Any  # what the world is like at first
+    drift: Drift
+
+    @property
+    def shape(self) -> Shape:
+        """What a policy starts with."""
+        shape: Shape = self.problem.shape
+        return shape
+
+    @property
+    def forbidden(self) -> Ints:
+        """Return what a policy must never show."""
+        rules: Ints = self.problem.forbidden
+        return rules
+
+    @property
+    def schedule(self) -> str:
+        """How the world changes, as a text."""
+        return self.drift.label
+
+    @property
+    def title(self) -> str:
+        """The name in words."""
+        base, mark, label = self.name.partition("|")
+        return f"{in_words(base)}; {label.replace('=', ' = ').replace(',', ', ')}" if mark else self.name
 
 
 def _another_order(size: int, best: int, rng: np.random.Generator) -> Ints:

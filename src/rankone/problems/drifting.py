@@ -8,12 +8,11 @@ import numpy as np
 
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.errors import InputError
-from rankone.kernels.decision import Shape
 from rankone.kernels.world import loss, move, respond
 from rankone.numerics.arrays import Floats, Ints, starts_of
 from rankone.problems.base import Problem, problem_from_dict, problem_to_dict
-from rankone.problems.drift import Drift, check_starts
-from rankone.specs import amount, in_words
+from rankone.problems.drift import Changing, Drift, check_starts
+from rankone.specs import amount
 
 _GLIDE = 50  # decisions between two steps of a slow drift
 _MOST_RATES = 10_000_000  # kept in all segments
@@ -103,23 +102,7 @@ def _loss(world: DriftingWorld, shown: Any) -> float:
     return world.level[DRIFT_SITE] * (world.level[DRIFT_TOP] - world.now[combination_of(world, shown)])
 
 
-def rate_at(world: DriftingWorld, decision: int, shown: Sequence[int]) -> float:
-    """Return how often a combination is clicked at a decision: the kernels' rates, for visitors one by one."""
-    segment = int(np.searchsorted(world.starts, decision, "right")) - 1
-    number = int(np.ravel_multi_index(tuple(shown), tuple(world.sizes)))
-    rate = float(world.rates[segment, number])
-    if world.clock[DRIFT_SMOOTH] and segment + 1 < len(world.starts):
-        start, end = world.starts[segment : segment + 2]
-        rate += (float(world.rates[segment + 1, number]) - rate) * float(decision - start) / float(end - start)
-    if world.level[DRIFT_HALF] > 0.0:
-        worn = sum(float(world.shown[first + level]) for first, level in zip(world.first, shown, strict=True))
-        rate *= 0.5 ** (worn / float(world.level[DRIFT_HALF]))
-    for swing, period in world.cycles.tolist():
-        rate *= (1.0 + swing * math.sin(2.0 * math.pi * decision / period)) / (1.0 + swing)
-    return rate
-
-
-class Drifting(Problem):
+class Drifting(Changing):
     """A problem that changes as a schedule says.
 
     Args:
@@ -169,22 +152,6 @@ class Drifting(Problem):
         self.name = name if name is not None else f"{self.problem.name}|{label}"
 
     @property
-    def shape(self) -> Shape:
-        """What a policy starts with: the sizes of the factors."""
-        return self.problem.shape
-
-    @property
-    def title(self) -> str:
-        """The name in words."""
-        base, mark, label = self.name.partition("|")
-        return f"{in_words(base)}; {label.replace('=', ' = ').replace(',', ', ')}" if mark else self.name
-
-    @property
-    def forbidden(self) -> Ints:
-        """Return what a policy must never show."""
-        return self.problem.forbidden
-
-    @property
     def starts(self) -> Ints:
         """The first decision of each period."""
         own = [0, *(start for start, _ in self.segments)]
@@ -202,10 +169,8 @@ class Drifting(Problem):
         first = starts_of(sizes)[:-1]
         level = np.array([1.0, rates[0].max(), self.drift.wear])
         clock = np.array([0, int(self.glides or self.drift.drift > 0)])
-        cycles = self.drift.cycles()
-        return DriftingWorld(
-            self.starts, rates, cycles, sizes, first, np.zeros(int(sizes.sum())), rates[0].copy(), level, clock
-        )
+        now = np.zeros(int(sizes.sum())), rates[0].copy(), level, clock
+        return DriftingWorld(self.starts, rates, self.drift.cycles(), sizes, first, *now)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that ``Drifting(**values)`` turns back into the same problem."""
@@ -223,7 +188,7 @@ class Drifting(Problem):
 
     def description(self) -> dict[str, Any]:
         """Return sizes, and how the world changes."""
-        return super().description() | {"segments": len(self.starts), "schedule": self.name.partition("|")[2]}
+        return Problem.description(self) | {"segments": len(self.starts), "schedule": self.name.partition("|")[2]}
 
     def __repr__(self) -> str:
         return f"<Drifting {self.name}: {' x '.join(map(str, self.shape))}, {amount(len(self.starts), 'period')}>"

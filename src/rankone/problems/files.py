@@ -1,8 +1,6 @@
 """Problems in files: JSON (one problem, or several by name) and CSV (one problem).
 
 * CSV: a header ``factor,level,probability`` and a line for each level. The factors ``row`` and ``col`` are a `RankOne`.
-* CSV of a problem that changes: a header ``decision,row,col,rate``; from that decision on (the first is 0) the pair is
-  clicked at that rate. Pairs that a decision does not name stay as they are (`rankone.Drifting`).
 * JSON, one problem: the values of its `to_dict`, and its ``kind``. Only ``rows`` and ``cols``, or ``factors``, must be
   there, and need no kind.
 * JSON, several: ``{"format": "rankone-problems", "version": 1, "problems": [{"name": ..., "rows": ..., ...}, ...]}``.
@@ -22,19 +20,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rankone.errors import InputError, naming
 from rankone.problems.base import RANK_ONE, Problem, kind_of, problem_from_dict, problem_to_dict
-from rankone.problems.drifting import Drifting
-from rankone.problems.means import Means
 from rankone.problems.product import Product
 from rankone.problems.rank_one import RankOne
 from rankone.specs import distinct
 from rankone.writing import write_file
 
 FORMAT, VERSION = "rankone-problems", 1
-_COLUMNS, _DRIFTING_COLUMNS = ("factor", "level", "probability"), ("decision", "row", "col", "rate")
+_COLUMNS = ("factor", "level", "probability")
 _SUFFIXES = (".csv", ".json")
 
 
@@ -178,16 +172,10 @@ def _with_texts(key: str, value: Any) -> Any:
 
 def _from_csv(text: str, path: Path) -> Problem:
     table = csv.DictReader(io.StringIO(text))
-    named = set(table.fieldnames or ())
-    drifting = "decision" in named or ("rate" in named and "factor" not in named)
-    columns = _DRIFTING_COLUMNS if drifting else _COLUMNS
-    missing = [column for column in columns if column not in named]
+    missing = [column for column in _COLUMNS if column not in (table.fieldnames or ())]
     if missing:
         do = "name them in the first line, with commas between them"
-        do += "" if drifting else f"; for rates over time: {', '.join(_DRIFTING_COLUMNS)}"
-        raise InputError(f"columns {', '.join(columns)} in {path}", f"none called {', '.join(missing)}", do)
-    if drifting:
-        return _drifting(table, path)
+        raise InputError(f"columns {', '.join(_COLUMNS)} in {path}", f"none called {', '.join(missing)}", do)
     factors: dict[str, list[float]] = {}
     names: dict[str, list[str]] = {}
     for line in table:
@@ -209,38 +197,3 @@ def _probability(text: str, where: str) -> float:
     if not 0.0 <= rate <= 1.0:  # written so that NaN is wrong too
         raise InputError(f"a probability from 0 to 1 {where}", f"'{text}'", "try 0.25")
     return rate
-
-
-def _drifting(table: csv.DictReader[str], path: Path) -> Drifting | Means:
-    """Return the problem of a file; a table of means where nothing ever changes."""
-    segments: dict[int, dict[tuple[str, str], float]] = {}
-    for line in table:
-        where = f"in line {table.line_num} of {path}"
-        if None in line:
-            got = f"{len(line) - 1 + len(line[None])}"
-            raise InputError(f"{len(line) - 1} values {where}, as in the first line", got, "put names in quotes")
-        decision, row, col, rate = ((line[column] or "").strip() for column in _DRIFTING_COLUMNS)
-        if not (decision.isascii() and decision.isdigit()):
-            raise InputError(f"a decision as a whole number from 0 on {where}", f"'{decision}'", "try 5000")
-        if segments and int(decision) < max(segments):
-            expected = f"a decision that is not before the line above, {where}"
-            raise InputError(expected, f"'{decision}'", "sort the lines by decision")
-        if not row or not col:
-            raise InputError(f"a name of the row and of the column {where}", f"'{row}' and '{col}'", "fill it in")
-        segment = segments.setdefault(int(decision), {})
-        if (row, col) in segment:
-            got = f"two, for {row} + {col} from decision {decision} on"
-            raise InputError(f"one rate of a pair at a time, {where}", got, "take one of them away")
-        segment[row, col] = _probability(rate, where)
-    pairs = [pair for segment in segments.values() for pair in segment]
-    rows, cols = (list(dict.fromkeys(pair[side] for pair in pairs)) for side in (0, 1))
-    absent = [f"{row} + {col}" for row in rows for col in cols if (row, col) not in segments.get(0, {})]
-    if 0 not in segments or absent:
-        got = f"none for {absent[0]}" if 0 in segments else "no line for decision 0"
-        raise InputError(f"a rate of every pair from decision 0 on in {path}", got, "add a line for it")
-    rates, made = np.zeros((len(rows), len(cols))), []
-    for start, segment in segments.items():
-        for (row, col), changed in segment.items():
-            rates[rows.index(row), cols.index(col)] = changed
-        made.append((start, Means(rates, row_names=rows, col_names=cols, name=path.stem)))
-    return Drifting(made[0][1], made[1:], name=path.stem) if len(made) > 1 else made[0][1]

@@ -7,7 +7,7 @@ import numpy as np
 from rankone.kernels.world import loss, respond
 from rankone.numerics.arrays import Floats
 from rankone.problems.base import Problem
-from rankone.problems.product_input import Names, checked_name, level_names, probabilities
+from rankone.problems.product_input import Names, level_names, probabilities
 from rankone.problems.rank_one import ShownAsTable
 
 
@@ -52,7 +52,7 @@ class Means(ShownAsTable, Problem):
         self.means = probabilities(means, "means", dimensions=2)
         self.row_names = level_names(row_names, self.shape[0], "row", means)
         self.col_names = level_names(col_names, self.shape[1], "col", means, "columns")
-        self.name = checked_name(name, lambda: f"{self.kind}:{'x'.join(map(str, self.shape))}:{self.digest[:6]}")
+        self.name = self._named(name)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -62,12 +62,6 @@ class Means(ShownAsTable, Problem):
     def start(self) -> MeansWorld:
         """Return the world before the first decision."""
         return MeansWorld(self.means, np.array([self.means.max()]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that ``Means(**values)`` turns back into the same problem."""
-        return {name: getattr(self, name) for name in ("name", "row_names", "col_names")} | {
-            "means": self.means.tolist()
-        }
 
     def best_decision(self) -> tuple[int, int]:
         """Return the first of the best pairs."""

@@ -18,12 +18,11 @@ from rankone.errors import InputError
 from rankone.kernels.decision import DecisionKind
 from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats, Ints, Mask, allowed_table, starts_of
-from rankone.problems.base import RANK_ONE, Problem
+from rankone.problems.base import RANK_ONE, Problem, checked_name
 from rankone.problems.product_input import (
     Given,
     Names,
     by_factors,
-    checked_name,
     checked_parts,
     checked_scale,
     forbidden_rules,

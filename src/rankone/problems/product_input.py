@@ -1,7 +1,7 @@
 """What somebody says a product of factors is, checked."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -155,8 +155,9 @@ def probabilities(values: Any, what: str, above_zero: bool = False, dimensions: 
     return result
 
 
-def checked_name(name: Any, otherwise: Callable[[], str]) -> str:
-    """Return the name of a problem, or what it is called without one."""
-    if not isinstance(name, str | None):
-        raise InputError("the name as a text", name, "try name='shoes'")
-    return otherwise() if name is None else name
+def checked_shares(shares: Sequence[float] | None, of: str, count: int) -> Floats:
+    """Return how much of the traffic each segment or user is, not yet divided by their sum; None: all the same."""
+    result = np.array([1.0] * count if shares is None else shares, np.float64)
+    if result.shape != (count,) or not ((result > 0.0) & np.isfinite(result)).all():
+        raise InputError(f"a share above 0 for each {of}", f"{result.size} shares", f"name {count} shares")
+    return result

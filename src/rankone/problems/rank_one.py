@@ -12,7 +12,7 @@ import numpy as np
 from rankone.kernels.decision import DecisionKind
 from rankone.notebook import Shown
 from rankone.numerics.arrays import Floats
-from rankone.problems.base import RANK_ONE
+from rankone.problems.base import RANK_ONE, Problem
 from rankone.problems.product import Product
 from rankone.problems.product_input import Given, Names
 
@@ -121,8 +121,7 @@ class RankOne(ShownAsTable, Product):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that `RankOne(**values)` turns back into the same problem."""
-        sides = {"rows": self.rows.tolist(), "cols": self.cols.tolist()}
-        return {"name": self.name, **sides, "row_names": self.row_names, "col_names": self.col_names}
+        return Problem.to_dict(self)
 
     def __reduce__(self) -> tuple[Callable[[], RankOne], tuple[()]]:
         """Pickle as plain values: a copy has read-only arrays again, whoever made it."""

@@ -15,6 +15,7 @@ from rankone.kernels.decision import DecisionKind, Shape
 from rankone.kernels.world import loss, observe, respond
 from rankone.numerics.arrays import Floats, Ints, starts_of
 from rankone.problems.base import Problem
+from rankone.problems.product_input import checked_shares
 
 
 class SegmentedWorld(NamedTuple):
@@ -55,9 +56,8 @@ class Segmented(Problem):
         self._parts = np.array([np.concatenate([np.array(factor, float) for factor in each]) for each in segments])
         if not ((self._parts >= 0.0) & (self._parts <= 1.0)).all():
             raise InputError("probabilities from 0 to 1", "others", "check the levels of each segment")
-        self._shares = np.array([1.0] * len(segments) if shares is None else shares, float)
-        if self._shares.shape != (len(segments),) or not (self._shares > 0.0).all() or np.isinf(self._shares).any():
-            raise InputError("a share above 0 for each segment", shares, f"name {len(segments)} shares")
+        self.segments = [[np.array(factor, float).tolist() for factor in each] for each in segments]
+        self.shares = checked_shares(shares, "segment", len(segments))
         self.name = name or f"{len(segments)} segments"
 
     @property
@@ -69,14 +69,8 @@ class Segmented(Problem):
         """Return the world before the first visitor."""
         first = starts_of(self._sizes)[:-1]
         best = np.prod(np.maximum.reduceat(self._parts, first, axis=1), axis=1)
-        upto = np.cumsum(self._shares) / self._shares.sum()
+        upto = np.cumsum(self.shares) / self.shares.sum()
         return SegmentedWorld(self._parts.copy(), first, best, upto, np.zeros(1, np.int64))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values that make the same problem."""
-        places = np.cumsum(self._sizes)[:-1]
-        segments = [[factor.tolist() for factor in np.split(each, places)] for each in self._parts]
-        return {"segments": segments, "shares": self._shares.tolist(), "name": self.name}
 
 
 @inlined

@@ -28,6 +28,7 @@ from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.simulation.simulate import Part, listed, simulate_parts
 from rankone.simulation.store import read_about, write_about
 from rankone.specs import amount, as_seed, one_of, whole_number
+from rankone.wording.ratios import signed_percent
 from rankone.writing import write_table, writing_under
 
 
@@ -83,9 +84,23 @@ class Arena(Shown):
         table = pl.read_csv(Path(directory) / "arena.csv", infer_schema_length=None)
         return cls(table, about["against"], about["settings"])
 
+    @property
+    def headline(self) -> str:
+        """Which policy has the least regret over all problems, in at most 25 words."""
+        scores = self.scores()
+        best = scores.row(0, named=True)
+        if scores.height == 1:
+            return f"Nothing to compare: only {best['policy']} was played."
+        least = f"{best['policy']} has the least regret"
+        if best["policy"] == self.against:
+            return f"{least} over {amount(self.table['problem'].n_unique(), 'problem')}."
+        mean, worst = (signed_percent(best[name]) for name in ("against_mean", "against_worst"))
+        return f"{least}: {mean} against {self.against}, at worst {worst} on {best['worst_problem']}."
+
     def _sentence(self) -> str:
         problems = amount(self.table["problem"].n_unique(), "problem")
-        return f"Geometric means over {problems}, as multiples of the lower bound and of {self.against}'s regret:"
+        means = f"Geometric means over {problems}, as multiples of the lower bound and of {self.against}'s regret:"
+        return f"{self.headline}\n{means}"
 
     def _tables(self) -> dict[str, pl.DataFrame]:
         lists = {"robustness": self.robustness()} if self.of_lists else {}
@@ -127,7 +142,7 @@ class Arena(Shown):
         of the world's problems the worst 95% quantile of regret, as a share of what random lists lose.
         """
         if not self.of_lists:
-            raise InputError("an arena of lists", "one of pairs", "pass lists=True to arena")
+            raise InputError("an arena of lists", "one of pairs", "pass of='lists' to arena")
         worlds = self.table.select("problem", "policy", "world", "lost")
         both = self.ratios().join(worlds, on=["problem", "policy"]).group_by("policy", "world")
         orders = {"policy": self.scores()["policy"].to_list(), "world": list(WORLDS)}
@@ -166,12 +181,7 @@ def arena(
     problems: str | Sequence[str] | None = None,
     policies: Policy | str | Sequence[Policy | str] | None = None,
     *,
-    lists: bool = False,
-    factors: bool = False,
-    drifting: bool = False,
-    features: bool = False,
-    visitors: bool = False,
-    arrivals: bool = False,
+    of: str = "pairs",
     half: Half | None = None,
     models: str | Path | None = None,
     runs: int = 100,
@@ -190,12 +200,9 @@ def arena(
     Args:
         problems: one or several names of problems of the arena; default: those of the two halves.
         policies: policies or their names; default: all but the yardstick `best`. The reference always plays.
-        lists: True for the arena of lists, whose problems and policies are others.
-        factors: True for the arena of two to eight factors, for policies that play any number of them.
-        drifting: True for the arena of worlds that change while they are played.
-        features: True for the arena of lists of items with features, for policies that look at them and some others.
-        visitors: True for the arena of combinations for visitors with features, likewise.
-        arrivals: True for the arena of users who arrive by themselves, for policies that know them by their number.
+        of: which arena, each with problems and policies of its own: ``"pairs"``, ``"lists"``, ``"factors"`` (two to
+            eight), ``"drifting"`` (worlds that change), ``"features"`` (lists of items that have them), ``"visitors"``
+            (combinations for visitors with features) or ``"arrivals"`` (users who arrive by themselves).
         half: ``"tune"`` or ``"report"`` for one of the two fixed halves of the named problems, ``"headlines"`` for the
             third part, problems like real tests of headlines and images.
         models: JSON or CSV file of problems (fitted click models, for example) that join the named ones.
@@ -213,23 +220,18 @@ def arena(
     ['uts', 'ucb1']
     """
     late, seed = as_feedback(feedback), as_seed(seed)
-    kinds = {"lists": lists, "factors": factors, "drifting": drifting, "features": features, "visitors": visitors}
-    kinds["arrivals"] = arrivals
-    chosen = [name for name, wanted in kinds.items() if wanted]
-    if len(chosen) > 1:
-        raise InputError("one arena, such as the arena of lists or of factors", ", ".join(chosen), "choose one of them")
-    field = _FIELDS[chosen[0] if chosen else "pairs"]
+    field = _FIELDS[one_of("of", of, _FIELDS)]
     against = as_policy(field.reference if against is None else against).label
     if problems is not None:
         problems = listed(problems, (str,), "problems of the arena", field.problems[0].name)
     entries = _chosen(problems, half, models, field.problems)
-    players = _players(policies, against, field, chosen)
+    players = _players(policies, against, of)
     whole_number("stretch", stretch)
     worlds, parts = [], []
     for entry in entries:
         horizon = max(1, entry.horizon * stretch // _QUICK_SHARE) if quick else entry.horizon * stretch
         world = entry.problem(horizon)
-        known = (assumed_examination(world) if lists else {}) | world.known()
+        known = (assumed_examination(world) if of == "lists" else {}) | world.known()
         when = "" if late.is_immediate else f"-{late.label.replace(':', '-')}"  # what comes late is kept apart
         worlds.append((entry, world))
         ready = [player.with_known(known) for player in players]
@@ -239,20 +241,9 @@ def arena(
         names = {ready.label: player.label for ready, player in zip(part.policies, players, strict=True)}
         summary = study.summary().with_columns(pl.col("policy").replace_strict(names))
         tables.append(_rows(summary, entry, world, part.horizon))
-    settings = {
-        "policies": [player.label for player in players],
-        "problems": problems,
-        "half": half,
-        "models": None if models is None else str(models),
-        "runs": runs,
-        "seed": seed,
-        "stretch": stretch,
-        "quick": quick,
-        "against": against,
-        "feedback": late.label,
-        "lists": lists,
-        **dict.fromkeys(chosen, True),
-    }
+    settings: dict[str, Any] = {"of": of, "policies": [player.label for player in players], "problems": problems}
+    settings |= {"half": half, "models": None if models is None else str(models), "runs": runs, "seed": seed}
+    settings |= {"stretch": stretch, "quick": quick, "against": against, "feedback": late.label}
     return Arena(pl.concat(tables), against, settings)
 
 
@@ -274,10 +265,7 @@ def _rows(summary: pl.DataFrame, entry: ArenaProblem, world: Problem, horizon: i
 
 
 def _chosen(
-    names: Sequence[str] | None,
-    half: Half | None,
-    models: str | Path | None,
-    field: Sequence[ArenaProblem] = ARENAS["pairs"],
+    names: Sequence[str] | None, half: Half | None, models: str | Path | None, field: Sequence[ArenaProblem]
 ) -> list[ArenaProblem]:
     if half is not None:
         one_of("half", half, typing.get_args(Half))
@@ -297,13 +285,12 @@ def _chosen(
     return chosen
 
 
-def _players(
-    policies: Policy | str | Sequence[Policy | str] | None, against: str, field: Field, chosen: Sequence[str] = ()
-) -> list[Policy]:
+def _players(policies: Policy | str | Sequence[Policy | str] | None, against: str, of: str = "pairs") -> list[Policy]:
     """Return who plays; by default all who can, and look at what there is to see beforehand."""
+    field = _FIELDS[of]
     if policies is None:
-        left_out = _LEFT_OUT if "drifting" in chosen else _LEFT_OUT | _FOR_CHANGES
-        contexts, users = bool({"features", "visitors"} & set(chosen)), "arrivals" in chosen
+        left_out = _LEFT_OUT if of == "drifting" else _LEFT_OUT | _FOR_CHANGES
+        contexts, users = of in ("features", "visitors"), of == "arrivals"
         everybody = [as_policy(name) for name in sorted(known_policies()) if name not in left_out]
         policies = [
             policy

@@ -76,7 +76,7 @@ def ranking(n_items: int, attraction: float, decay: float) -> RankOne:
 def unrelated(n_items: int, n_positions: int, d: int) -> FixedFeatures:
     """Items whose features have nothing to do with how they attract."""
     features = generator(0, "arena unrelated", n_items).standard_normal((n_items, d)) / d**0.5
-    return FixedFeatures(low_rates(n_items, n_positions, 0.06, seed=1), features, n_positions)
+    return FixedFeatures(low_rates(n_items, 0.06, seed=1), features, n_positions)
 
 
 def effects(sizes: Sequence[int], seed: int, rate: float = 0.05, spread: float = 0.3) -> Product:
@@ -107,8 +107,8 @@ KINDS: dict[str, Callable[..., Problem]] = {
     "rank-one": RankOne,
     "product": lambda **factors: Product(factors),
     "pbm": lambda items, positions: PBM(items, positions),
-    "low-pbm": lambda n_items, positions, mean: PBM(low_rates(n_items, len(positions), mean, seed=1), positions),
-    "low-dcm": lambda n_items, positions, mean: DCM(low_rates(n_items, len(positions), mean, seed=1), positions),
+    "low-pbm": lambda n_items, positions, mean: PBM(low_rates(n_items, mean, seed=1), positions),
+    "low-dcm": lambda n_items, positions, mean: DCM(low_rates(n_items, mean, seed=1), positions),
     "ranking": ranking,
     "unrelated": unrelated,
     "effects": effects,

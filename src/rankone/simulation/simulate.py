@@ -1,7 +1,6 @@
 """Studies: every policy on every problem, many runs, on any executor; finished runs are kept and never asked again."""
 
 import contextlib
-import functools
 import itertools
 import typing
 import warnings
@@ -87,9 +86,7 @@ def simulate(
     seed = _seed(seed, out)
     worker_count(workers)  # refused here
     executor = as_executor(executor)
-    for world, player in itertools.product(
-        worlds, players
-    ):  # bad parameters are refused here, not by a worker half-way
+    for world, player in itertools.product(worlds, players):  # what cannot be is refused here, not by a worker
         try:
             start_on(ready_for(player, world, horizon), world)
         except MemoryError as error:
@@ -170,25 +167,12 @@ def simulate_parts(
     sizes = [runs * len(part.problems) * len(part.policies) for part in parts]
     with contextlib.ExitStack() as stack:
         executor = executor or stack.enter_context(LocalProcesses(workers))
-        for index, (problems, policies, horizon, late, folder) in enumerate(parts):
-            yield simulate(
-                problems,
-                policies,
-                horizon,
-                runs=runs,
-                seed=seed,
-                workers=workers,
-                checkpoints=1,
-                out=None if out is None else Path(out) / folder,
-                executor=executor,
-                progress=functools.partial(_report_part, report, sum(sizes[:index]), sum(sizes)),
-                feedback=late,
-                on_stop="raise",
-            )
-
-
-def _report_part(report: Progress, before: int, total: int, done: int, _: int) -> None:
-    report(before + done, total)
+        how: Any = {"runs": runs, "seed": seed, "workers": workers, "executor": executor, "checkpoints": 1}
+        befores = itertools.accumulate(sizes[:-1], initial=0)
+        for before, (problems, policies, horizon, late, folder) in zip(befores, parts, strict=True):
+            how["progress"] = lambda done, _, before=before: report(before + done, sum(sizes))
+            how["out"] = None if out is None else Path(out) / folder
+            yield simulate(problems, policies, horizon, feedback=late, on_stop="raise", **how)
 
 
 def _seed(seed: int | None, out: str | Path | None) -> int:

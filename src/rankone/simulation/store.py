@@ -47,19 +47,10 @@ class RunStore:
         header = self.directory / "study.json"
         if header.exists():
             present = _read(header.read_text(), str(header))
-            for key in (
-                "format",
-                "horizon",
-                "seed",
-                "checkpoints",
-                "feedback",
-                "paired",
-            ):  # `code` sees to other versions
-                wanted, got = (_short(about.get(key)) for about in (description, present))
+            for key in ("format", "horizon", "seed", "checkpoints", "feedback", "paired"):  # other versions: `code`
                 if present.get(key) != description.get(key):
-                    raise InputError(
-                        f"a study with {key} {wanted} in {self.directory}", f"one with {key} {got}", _OTHER
-                    )
+                    wanted, got = (f"{key} {_short(about.get(key))}" for about in (description, present))
+                    raise InputError(f"a study with {wanted} in {self.directory}", f"one with {got}", _OTHER)
             ours, theirs = description["problems"], present.get("problems", [])
             if not any(problem in theirs for problem in ours):
                 raise InputError(f"a study of {_names(ours)} in {self.directory}", f"one of {_names(theirs)}", _OTHER)

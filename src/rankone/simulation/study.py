@@ -190,10 +190,7 @@ class Study(Shown):
         less, regret, other = pl.col("regret_other") - pl.col("regret"), pl.col("regret"), pl.col("regret_other")
         spread = less.std() if self.paired else (regret.var() + other.var()).sqrt()
         table = pairs.group_by("problem", "policy", pl.col("policy_other").alias("other"), maintain_order=True).agg(
-            runs=pl.len(),
-            difference=less.mean(),
-            se=spread / pl.len().sqrt(),
-            better=(less > 0).mean(),
+            runs=pl.len(), difference=less.mean(), se=spread / pl.len().sqrt(), better=(less > 0).mean()
         )
         return self._with_feedback(table)
 
@@ -204,13 +201,7 @@ class Study(Shown):
         kept = [run for run in self.runs if run.policy in policies]
         return Study(self.problems, policies, self.checkpoints, kept, self.feedback, seed=self.seed, paired=self.paired)
 
-    def chart(
-        self,
-        *,
-        log_steps: bool = False,
-        log_regret: bool = False,
-        lower_bound: bool = True,
-    ) -> Chart:
+    def chart(self, *, log_steps: bool = False, log_regret: bool = False, lower_bound: bool = True) -> Chart:
         """Draw regret against time, the mean with a band of two standard errors, a panel per problem.
 
         Args:

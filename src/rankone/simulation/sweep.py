@@ -1,32 +1,67 @@
-"""Sweeps: studies over a grid of sizes, gaps, parameters, horizons, delays and batches; regret against a parameter."""
+"""Sweeps: studies over a grid of sizes, gaps, parameters, horizons, delays and batches; regret against a parameter.
+
+Texts have ``{names}`` in them, which are filled in with every combination of the names' values.
+"""
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
+from string import Formatter
+from typing import Any, NamedTuple
 
 from rankone.charts.chart import Chart
 from rankone.errors import InputError
 from rankone.lazy import pl
 from rankone.notebook import Shown
 from rankone.numerics.power_law import fit_power_law
-from rankone.policies import Policy
-from rankone.problems import Problem
+from rankone.policies import Policy, as_policy
+from rankone.problems import Problem, as_problem
 from rankone.problems.base import problem_to_dict
 from rankone.progress import Progress
-from rankone.simulation.feedback import Feedback
-from rankone.simulation.grid import Grid, Point, checked_x, lay_out, several
+from rankone.simulation.feedback import IMMEDIATE, Feedback, as_feedback
 from rankone.simulation.simulate import Part, simulate_parts
 from rankone.simulation.store import read_about, write_about
-from rankone.specs import amount, as_seed, as_whole_number
+from rankone.specs import amount, as_seed, as_whole_number, one_of, parse_whole_number, value_text
 from rankone.writing import write_table, writing_under
 
 # A policy that lost more than this share of what choosing at random loses was cut off while it still explored.
 CUT_OFF = 0.5
 MEASURED = ("runs", "regret_mean", "regret_se", "regret_median", "regret_p95", "sync_points", "seconds")
+
+Grid = Mapping[str, Sequence[Any]]
+
+
+class Point(NamedTuple):
+    """One policy on one problem for one horizon under one feedback, and the values of the grid that led there."""
+
+    values: dict[str, Any]
+    problem: Problem
+    policy: Policy
+    horizon: int
+    feedback: Feedback
+    problem_text: str  # as written, with the names of the grid in it
+    policy_text: str
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Everything known of the point before it is played; the values of the grid win over facts of the same name."""
+        world, late = self.problem, self.feedback
+        facts = {
+            "problem_text": self.problem_text,
+            "policy_text": self.policy_text,
+            "problem": world.name,
+            "policy": self.policy.label,
+            "horizon": self.horizon,
+            "feedback": late.label,
+            **world.facts(),
+            "delay": late.steps + late.mean,
+            "batch": late.size,
+        }
+        return {**self.values, **facts, **self.values}
 
 
 class Sweep(Shown):
@@ -60,7 +95,7 @@ class Sweep(Shown):
         return self.table.select(pl.col(name).alias(titles.get(name, name)) for name in names)
 
     def _checked(self, x: str) -> str:
-        return checked_x(x, self.table.drop(*MEASURED, "cut_off"))
+        return str(one_of("x", x, _numbers(self.table.drop(*MEASURED, "cut_off"))))
 
     def _panels(self, x: str) -> pl.DataFrame:
         """Return the table with a column `panel`: what else varies besides x and the policy."""
@@ -90,7 +125,7 @@ class Sweep(Shown):
             useful = part.filter(explored).unique(x, maintain_order=True)
             exponent, se = None, None
             if len(useful) > 1:
-                exponent, se, *_ = fit_power_law(useful[x], useful["regret_mean"], useful["regret_se"].fill_null(0.0))
+                exponent, se = fit_power_law(useful[x], useful["regret_mean"], useful["regret_se"].fill_null(0.0))
             rows.append((panel, policy, exponent, se, len(useful), int(part["cut_off"].sum())))
         return pl.DataFrame(
             rows, ["panel", "policy", "exponent", "se", "points", "cut_off"], orient="row", infer_schema_length=None
@@ -159,7 +194,7 @@ def sweep(
     >>> result.table.select("k", "lines", "policy", "runs").rows()
     [(2, 4, 'uts', 4), (4, 8, 'uts', 4), (8, 16, 'uts', 4)]
     """
-    points, _, x = lay_out(problems, policies, horizon, grid, feedback, x)
+    points, x = lay_out(problems, policies, horizon, grid, feedback, x)
     runs, seed = as_whole_number("runs", runs), as_seed(seed)
     parts = _parts(points)
     summaries: dict[tuple[str, str, int, str], dict[str, Any]] = {}
@@ -167,14 +202,8 @@ def sweep(
         for row in study.summary().to_dicts():
             summaries[row["problem"], row["policy"], part.horizon, part.feedback.label] = row
     table = pl.DataFrame([_row(point, summaries) for point in points], infer_schema_length=None)
-    settings = {
-        "problems": _plain(problems),
-        "policies": _plain(policies),
-        "horizon": several(horizon),
-        "runs": runs,
-        "seed": seed,
-        "feedback": _plain(feedback),
-    }
+    settings: dict[str, Any] = {"problems": _plain(problems), "policies": _plain(policies)}
+    settings |= {"horizon": _several(horizon), "runs": runs, "seed": seed, "feedback": _plain(feedback)}
     return Sweep(table, {name: list(values) for name, values in grid.items()}, x, settings)
 
 
@@ -210,6 +239,84 @@ def _row(point: Point, summaries: dict[tuple[str, str, int, str], dict[str, Any]
 
 def _plain(given: Any) -> list[Any]:
     """Return what JSON can hold and `rankone.sweep` takes again: texts, or the values of a problem."""
-    values = [problem_to_dict(item) if isinstance(item, Problem) else item for item in several(given)]
+    values = [problem_to_dict(item) if isinstance(item, Problem) else item for item in _several(given)]
     values = [item.label if isinstance(item, (Policy, Feedback)) else item for item in values]
     return [str(item) if isinstance(item, Path) else item for item in values]
+
+
+def lay_out(
+    problems: Problem | str | Path | Sequence[Problem | str | Path],
+    policies: Policy | str | Sequence[Policy | str],
+    horizon: int | str | Sequence[int | str],
+    grid: Grid,
+    feedback: Feedback | str | Sequence[Feedback | str] = IMMEDIATE,
+    x: str | None = None,
+) -> tuple[list[Point], str]:
+    """Return the points of a sweep and what to draw against; refuse what cannot be played or drawn."""
+    if not isinstance(grid, Mapping) or not grid:
+        raise InputError("a grid of at least one name with values", grid, "try grid={'k': [8, 16, 32]}")
+    points = list(_points(grid, *(_several(given) for given in (problems, policies, horizon, feedback))))
+    facts = pl.DataFrame([point.facts for point in points], infer_schema_length=None)
+    varied = (name for name in _numbers(facts) if facts[name].n_unique() > 1)
+    return points, one_of("x", next(varied, "horizon") if x is None else x, _numbers(facts))
+
+
+def _numbers(facts: pl.DataFrame) -> list[str]:
+    """Return the names of what may be drawn against, those of the grid first."""
+    return [name for name, kind in facts.schema.items() if kind.is_numeric()]
+
+
+def _several(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+
+
+def _points(grid: Grid, *given: list[Any]) -> Iterator[Point]:
+    """Yield every point of the grid; given are problems, policies, horizons and feedbacks."""
+    combined = list(itertools.product(*given))
+    _check_grid(grid, {text for entry in combined for text in entry if isinstance(text, str)})
+    known: dict[tuple[Any, str], Any] = {}
+
+    def made(make: Any, text: Any, values: dict[str, Any]) -> Any:
+        if not isinstance(text, str):
+            return make(text)
+        filled = text.format(**{name: value_text(value) for name, value in values.items()})
+        if (make, filled) not in known:
+            known[make, filled] = make(filled)
+        return known[make, filled]
+
+    for chosen in itertools.product(*grid.values()):
+        values = dict(zip(grid, chosen, strict=True))
+        for world_text, player_text, horizon, late in combined:
+            world, player = made(as_problem, world_text, values), made(as_policy, player_text, values)
+            player.check_kind(world.decision_kind, world.shape, f"the problem {world.name}")
+            texts = [
+                text if isinstance(text, str) else name
+                for text, name in ((world_text, world.name), (player_text, player.label))
+            ]
+            steps, when = made(_horizon, horizon, values), made(as_feedback, late, values)
+            yield Point(values, world, player, steps, when, *texts)
+
+
+def _check_grid(grid: Grid, texts: Iterable[str]) -> None:
+    used = {name for text in texts for _, name, _, _ in _names_in(text) if name is not None}
+    for name, values in grid.items():
+        if isinstance(values, (str, bytes)) or not isinstance(values, Sequence) or len(values) == 0:
+            raise InputError(f"a list of values for '{name}' of the grid", values, f"try {name} = [1, 2, 4]")
+        if name not in used:
+            raise InputError(f"'{{{name}}}' in a problem, policy, horizon or feedback", "none", f"leave {name} out")
+    for name in sorted(used - set(grid)):
+        raise InputError(f"values for '{{{name}}}'", "none in the grid", f"try {name} = [1, 2, 4] in the grid")
+
+
+def _names_in(text: str) -> list[tuple[str, str | None, str | None, str | None]]:
+    try:
+        parts = list(Formatter().parse(text))
+    except ValueError as error:
+        raise InputError("names in braces, such as {gap}", f"{text} ({error})", "close every brace") from None
+    if any(style or conversion for _, _, style, conversion in parts):
+        raise InputError("names in braces, such as {gap}", text, "write nothing but the name between the braces")
+    return parts
+
+
+def _horizon(given: Any) -> int:
+    return parse_whole_number("horizon", given) if isinstance(given, str) else as_whole_number("horizon", given)

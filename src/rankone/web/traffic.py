@@ -11,16 +11,15 @@ import numpy as np
 
 from rankone.client.client import Client, RemoteExperiment
 from rankone.errors import InputError
-from rankone.kernels.world import respond
+from rankone.kernels.world import move, respond
 from rankone.live.lists import ITEM
 from rankone.live.messages import Decision
 from rankone.live.visitor_attributes import VisitorContext, checked_context
 from rankone.numerics.seeds import generator
 from rankone.problems import Drifting, Means, Problem, Product, RankOne
 from rankone.problems.arrivals import Arrivals
-from rankone.problems.arrivals.laws import arriving
+from rankone.problems.arrivals.arriving import arriving
 from rankone.problems.contextual import Visitors
-from rankone.problems.drifting import rate_at
 from rankone.problems.lists.base import ListProblem
 from rankone.web.timeline import SIMULATED
 from rankone.wording.combinations import combination_text
@@ -243,25 +242,12 @@ class _Audience:
             clicked = np.zeros(len(items), np.int64)
             respond(self._world, items, clicked, rng)
             return [int(at) + 1 for at in np.flatnonzero(clicked)]
-        shown = self._numbers(made.levels.values())
-        if type(self.problem) is Product:  # whose kernels are for compiled code alone
-            return bool(rng.random() < self.problem.rate(*shown))
-        if isinstance(self.problem, Means):
-            return bool(rng.random() < self.problem.means[shown])
-        if isinstance(self.problem, Drifting):
-            return bool(rng.random() < self._rate_now(shown))
         outcome = [0]
-        respond(self._world, shown, outcome, rng)
-        return bool(outcome[0])
-
-    def _rate_now(self, shown: Sequence[int]) -> float:
-        """Return how often this is clicked by now, and wear it."""
         with self._mutex:
-            rate = rate_at(self._world, self._came, shown)
+            move(self._world, self._came, rng)
             self._came += 1
-            for first, level in zip(self._world.first, shown, strict=True):
-                self._world.shown[first + level] += 1.0
-        return rate
+            respond(self._world, self._numbers(made.levels.values()), outcome, rng)
+        return bool(outcome[0])
 
     def _next(self) -> int:
         """Return how many visitors come next, when it is time for them; 0: no more."""

@@ -1,8 +1,8 @@
 """Which level of each factor is best and how far the others are from it, whichever is truly best.
 
 The best level is chosen by the data, so bounds compare each level with every rival (Hsu, "Multiple comparisons", 1996,
-chapter 4: multiple comparisons with the best): a level is at least as good, as a share of the best, as its lowest lower
-bound against any rival says, and at most as its lowest upper bound says. One whose upper bound is below 1 is not best.
+chapter 4): as a share of the best, a level is between its lowest lower bound and its lowest upper bound against any
+rival. One whose upper bound is below 1 is not best.
 
 All such calls of all factors together are wrong with probability `doubt` at most, whatever is true, also where levels
 tie: if M levels of a factor with K are best, M (K - 1) comparisons can go wrong. Nobody knows M, so all levels are
@@ -14,9 +14,9 @@ The rate of the best combination is chosen by the data, too; its lower bound is 
 might have been chosen (Zrnic and Fithian, "Locally simultaneous inference", 2024: with a tenth of the doubt find the
 levels that another draw might have put first, and spend the rest on their combinations).
 
-**How many more impressions**, split as before, would settle which levels are best if the fitted rates were true? A
-level is out once its distance from the best one, as fitted, is as many standard errors as its bound asks for, and some
-more: enough for all open comparisons together to be settled six times out of ten at least (Bonferroni).
+**How many more impressions** settle which levels are best if the fitted rates are true? A level is out once its
+distance from the best one is as many standard errors as its bound asks for, and some more: enough for all open
+comparisons to be settled six times out of ten at least (Bonferroni).
 """
 
 import math
@@ -77,7 +77,6 @@ def level_bounds(intervals: Intervals, doubt: float, best: Sequence[int | None] 
 
 
 def _factor_bounds(intervals: Intervals, factor: int, doubt: float, best: int | None) -> LevelBounds:
-    """Compare the levels of a factor, with so much doubt for each comparison."""
     design = intervals.design
     start, size = int(design.starts[factor]), design.sizes[factor]
     x = intervals.fitted.x[start : start + size]

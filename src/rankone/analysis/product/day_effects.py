@@ -5,12 +5,10 @@ time (day, for short) has an effect of its own: log rate = day + sum of levels, 
 over what the levels expect, levels by a table whose impressions count as many times as their day is better than the
 average one. An average day is one with the visitors of all days, so rates are those of the whole period.
 
-Levels also move on their own: a headline that fits Monday's news has a good Monday with every image. Such an effect of
-a level and a day is common to all combinations of that level, so that it hardly shows where each combination is
-compared with itself, and adds up where a level is judged. Its variance is estimated for each factor from how far clicks
-of its levels on each day are from what days and levels expect (the estimate of Paule and Mandel, 1982: squared
-distances over their variance are as many as expected), and enters the variance of every contrast with the weights that
-levels and days have in it.
+Levels also move on their own: a headline that fits Monday's news has a good Monday with every image. This is common to
+all combinations of that level, so it adds up where a level is judged. Its variance is estimated for each factor from
+how far clicks of its levels on each day are from what days and levels expect (the estimate of Paule and Mandel, 1982:
+squared distances over their variance are as many as expected), and enters the variance of every contrast.
 """
 
 from __future__ import annotations

@@ -83,11 +83,9 @@ class Intervals:
         for level in range(size):
             own = self._null[start + level]
             alike = (group for group in groups if np.abs(self._null[start + group[0]] - own).max(initial=0.0) < 1e-6)
-            group = next(alike, None)
-            if group is None:
-                groups.append([level])
-            else:
-                group.append(level)
+            if (group := next(alike, None)) is None:
+                groups.append(group := [])
+            group.append(level)
         return groups
 
     def quantile(self, contrast: Floats, doubt: float) -> float:
@@ -109,11 +107,11 @@ class Intervals:
 
     def upper_at(self, contrast: Floats, wanted: float) -> float:
         """Return the bound so many standard errors away."""
-        if not self.comparable(contrast):
+        doubt = _DOUBT / (1.0 - self._typical_rate(contrast))
+        largest = float(self.design.level_clicks[contrast < 0.0].min(initial=math.inf)) - doubt
+        if largest <= 0.0 or not self.comparable(contrast):
             return math.inf
-        path = self._path(contrast)
-        if path is None:
-            return math.inf
+        path = _Path(self.design, self.fitted.x, contrast, doubt, largest, self._dispersion(contrast))
         return path.end(wanted) if self.profiled else path.contrast_at(0.0) + wanted * path.error
 
     @property
@@ -141,16 +139,6 @@ class Intervals:
     def lower(self, contrast: Floats, doubt: float) -> float:
         """Return a bound that the contrast falls below with probability `doubt` at most."""
         return -self.upper(-contrast, doubt)
-
-    def _path(self, contrast: Floats) -> _Path | None:
-        doubt = _DOUBT / (1.0 - self._typical_rate(contrast))
-        clicks = self.design.level_clicks[contrast < 0.0]
-        largest = float(clicks.min(initial=math.inf)) - doubt
-        return (
-            _Path(self.design, self.fitted.x, contrast, doubt, largest, self._dispersion(contrast))
-            if largest > 0.0
-            else None
-        )
 
     def _typical_rate(self, contrast: Floats) -> float:
         """Click rate of what the contrast is about, kept off 1."""

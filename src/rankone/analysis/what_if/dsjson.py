@@ -17,7 +17,7 @@ from rankone.errors import InputError
 
 _LABELS = ("_label_cost", "_label_probability", "_label_Action")
 _NAMES = ("_tag", "id", "name")  # of an action
-_CONTEXT = "context_"  # before the names of attributes, as in an export
+CONTEXT = "context_"  # before the names of attributes, as in an export
 
 
 def is_dsjson(path: str | os.PathLike[str]) -> bool:
@@ -70,17 +70,15 @@ def _row(number: int, line: bytes) -> dict[str, Any] | None:
 
 
 def _name(action: Any) -> str | None:
-    """Return the name of an action: of itself, or of one of its namespaces."""
     parts = [action, *(part for part in action.values() if isinstance(part, dict))]
     return next((str(part[name]) for part in parts for name in _NAMES if name in part), None)
 
 
 def _attributes(context: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what was known of who asked: plain values of the context and of its namespaces."""
     for name, value in context.items():
         if name.startswith("_"):
             continue
         inner = value.items() if isinstance(value, dict) else [("", value)]
         for feature, said in inner:
             if isinstance(said, str | int | float):
-                yield _CONTEXT + ".".join(filter(None, (name, feature))), str(said)
+                yield CONTEXT + ".".join(filter(None, (name, feature))), str(said)

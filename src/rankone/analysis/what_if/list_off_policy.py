@@ -13,12 +13,8 @@ the mean weight (of each position). `dm` is a model's mean for the target, and
     cascade-dr    dm + mean over lists of sum over k of  rips weight * (r_k - m_k(a_1 .. a_k)),
 
 the estimator of Kiyohara et al. (WSDM 2022) for a model whose value of a beginning is what it expects at that position
-and below: their sum telescopes to this one. m is fitted to other lists than those that it corrects.
-
-The model is quick to fit, and a wrong one does no harm: a visitor goes down the list; an item is clicked with its
-attraction; after a click at position k the visitor goes on with probability g_k, else always (the dependent click
-model, Guo et al. 2009; its closed form: attraction = clicks / impressions down to the last click). It says how probable
-a click at position k is, given the items down to k.
+and below: their sum telescopes to this one. m, the dependent click model (Guo et al. 2009) in its closed form, is
+fitted to other lists than those that it corrects; a wrong one does no harm.
 """
 
 from __future__ import annotations
@@ -86,11 +82,11 @@ def cross_fitted_lists(log: LoggedLists, seed: int) -> tuple[Floats, Floats]:
     fold = generator(seed, "folds").integers(FOLDS, size=len(log.items))
     parts = [fold == number for number in range(FOLDS)]
     counts = [count_lists(log.items[own], log.reward[own], log.n_items) for own in parts]
-    total = type(counts[0])(*(np.sum(each, axis=0) for each in zip(*counts, strict=True)))
+    total = [np.sum(each, axis=0) for each in zip(*counts, strict=True)]
     model, mean = np.empty(log.reward.shape), np.empty(len(log.items))
     unknown = bool((log.target >= log.n_items).any())
     for own, counted in zip(parts, counts, strict=True):
-        predict = cascade(total.less(counted))
+        predict = cascade(ListCounts(*(every - part for every, part in zip(total, counted, strict=True))))
         model[own] = predict(log.items[own])
         mean[own] = np.nan if unknown else float(log.probability @ predict(log.target).sum(axis=1))
     return model, mean
@@ -104,10 +100,6 @@ class ListCounts(NamedTuple):
     reached: Floats  # impressions at or above the last click of their list, or in a list without one
     last: Floats  # last clicks of a list
 
-    def less(self, others: ListCounts) -> ListCounts:
-        """Return what is left without others."""
-        return ListCounts(*(own - other for own, other in zip(self, others, strict=True)))
-
 
 def count_lists(items: Ints, clicked: Floats, n_items: int) -> ListCounts:
     """Add up lists; clicks may be fractions, any above 0 counts as one where the last is sought."""
@@ -115,15 +107,9 @@ def count_lists(items: Ints, clicked: Floats, n_items: int) -> ListCounts:
     below = np.cumsum(clicked[:, ::-1] > 0.0, axis=1)[:, ::-1]  # clicks from here on
     last = (clicked > 0.0) & (below == 1)
     reached = (below > 0) | (below[:, :1] == 0)
-    cells = (items * positions + np.arange(positions)).ravel()
-    return ListCounts(
-        *(
-            np.bincount(cells, None if each is None else each.ravel(), n_items * positions)
-            .astype(float)
-            .reshape(n_items, positions)
-            for each in (None, clicked, reached, last)
-        )
-    )
+    cells, size = (items * positions + np.arange(positions)).ravel(), n_items * positions
+    sums = [np.bincount(cells, each.ravel(), size) for each in (np.ones_like(clicked), clicked, reached, last)]
+    return ListCounts(*(each.reshape(n_items, positions).astype(float) for each in sums))
 
 
 def cascade(counts: ListCounts) -> Callable[[Ints], Floats]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rankone.analysis.what_if.dsjson import is_dsjson, read_dsjson
+from rankone.analysis.what_if.dsjson import CONTEXT, is_dsjson, read_dsjson
 from rankone.analysis.what_if.off_policy import Logged
 from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.clicks.counts.table_files import read_table
@@ -16,10 +16,10 @@ from rankone.live.experiment import Experiment
 from rankone.live.operate.export import decisions_table
 from rankone.numerics.arrays import Floats, Ints
 from rankone.specs import did_you_mean
+from rankone.wording.combinations import combination_text
 from rankone.wording.lists import listed
 
 CHANCES = ("chance", "propensity_score", "propensity", "pscore", "probability")
-CONTEXT = "context_"  # before the names of attributes in an export
 OUTCOMES = ("clicked", "click", "reward", "outcome")
 ESTIMATED = "probabilities equal to shares of the log (a policy that neither changed nor looked at who asked)"
 ROUNDED = (
@@ -123,7 +123,7 @@ def check_outcomes(reward: pl.Series) -> None:
 
 def check_probabilities(chance: pl.Series) -> None:
     """Refuse probabilities of what happened that are no probabilities, or 0."""
-    if not (chance.is_between(0.0, 1.0) & (chance > 0.0)).all():
+    if not chance.is_between(0.0, 1.0, "right").all():
         raise InputError("probabilities above 0 and up to 1", _range(chance), "check the column")
 
 
@@ -216,7 +216,6 @@ def read_target(target: Any) -> pl.DataFrame:
 
 
 def _read_groups(text: str) -> pl.DataFrame:
-    """Read what groups of visitors would be shown, each as ``headline=A if device=phone``."""
     rows = []
     for part in text.split(";"):
         shown, _, who = part.partition(" if ")
@@ -316,27 +315,32 @@ def _of_groups(rows: pl.DataFrame, wanted: pl.DataFrame, names: Sequence[str], o
         here = np.ones(rows.height, np.bool_)
         for name, level in zip(own, levels, strict=True):
             here &= (rows[name] == level).fill_null(value=False).to_numpy()
-        said = ", ".join(f"{name} {level}" for name, level in zip(own, levels, strict=True))
+        said = _named(own, levels)
         check_target(part["probability"], f"probabilities of the target for {said}")
         if not here.any():
             raise InputError(f"visitors with {said} in the log", "none", "check the names of the levels")
         group[here] = number
         parts.append(_weighed(rows.filter(here), part.drop(own), names, rows))
     if (group < 0).any():
-        left = rows.filter(group < 0).select(own).row(0)
-        said = ", ".join(f"{name} {level or 'unknown'}" for name, level in zip(own, left, strict=True))
-        raise InputError("a target for all visitors", f"none for {said}", "say what they would be shown")
+        left = _named(own, rows.filter(group < 0).select(own).row(0))
+        raise InputError("a target for all visitors", f"none for {left}", "say what they would be shown")
     largest, place = max(parts, key=lambda part: len(part.target)), np.argsort(np.argsort(group, kind="stable"))
     if any(len(part.target) < len(largest.target) for part in parts):
         raise InputError("combinations that the log shows to somebody", "a target with others", "leave them out")
-    action, weight = (np.concatenate([getattr(part, what) for part in parts])[place] for what in ("action", "weight"))
     shares = np.bincount(group, minlength=len(parts)) / rows.height
-    lost = float(shares @ [part.unsupported for part in parts])
-    targets = np.stack([part.target for part in parts])
-    reward = rows["reward"].to_numpy()
     return largest._replace(
-        action=action, reward=reward, weight=weight, target=targets, unknown=0.0, unsupported=lost, group=group
+        action=np.concatenate([part.action for part in parts])[place],
+        reward=rows["reward"].to_numpy(),
+        weight=np.concatenate([part.weight for part in parts])[place],
+        target=np.stack([part.target for part in parts]),
+        unknown=0.0,
+        unsupported=float(shares @ [part.unsupported for part in parts]),
+        group=group,
     )
+
+
+def _named(names: Sequence[str], levels: Sequence[str | None]) -> str:
+    return ", ".join(f"{name} {level or 'unknown'}" for name, level in zip(names, levels, strict=True))
 
 
 def factors_in(target: pl.DataFrame) -> list[str]:
@@ -360,11 +364,9 @@ def target_text(wanted: pl.DataFrame, attributes: Sequence[str] = ()) -> str:
     if wanted.height > 1 and (not who or wanted["probability"].min() != 1.0):
         return f"{wanted.height:,} combinations with their probabilities"
     said = []
-    for row in wanted.iter_rows(named=True):
-        shown = ", ".join(f"{name} {row[name]}" for name in factors_in(wanted) if name not in who)
-        said.append(
-            shown + (" for " + ", ".join(f"{name.removeprefix(CONTEXT)} {row[name]}" for name in who) if who else "")
-        )
+    for row in wanted.drop("probability").iter_rows(named=True):
+        visitors = listed([f"{name.removeprefix(CONTEXT)} {row.pop(name)}" for name in who]) if who else ""
+        said.append(" for ".join(filter(None, [combination_text(row), visitors])))
     return "; ".join(said)
 
 

@@ -21,8 +21,13 @@ KINDS = {
     "position": ("position_chance", "pscore_item_position"),
     "list": ("list_chance", "pscore"),
 }
-LISTS, POSITIONS = ("list", "list_id", "slate_id", "session", "impression"), ("position", "rank")
-ITEMS = ("item", "item_id", "action", "doc")
+# The other columns by the arguments that name them: what they may be called, and what each is.
+_COLUMNS = {
+    "list": (("list", "list_id", "slate_id", "session", "impression"), "the list of a row"),
+    "position": (("position", "rank"), "the position"),
+    "item": (("item", "item_id", "action", "doc"), "the item"),
+    "clicked": (reading.OUTCOMES, "the outcome"),
+}
 # The columns of a target: what each row must have, and what to do where one has none.
 _TARGET = {
     "list": ("a list", "name the list of every row"),
@@ -31,16 +36,6 @@ _TARGET = {
     "probability": ("a probability that is a number", "write the probability of the list in all its rows"),
 }
 _ROUNDING = 1e-9
-
-
-class Columns(NamedTuple):
-    """Names of columns; None: one of the usual names."""
-
-    list: str | None = None
-    position: str | None = None
-    item: str | None = None
-    clicked: str | None = None
-    chance: str | Mapping[str, str] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,15 +89,12 @@ def _of_table(table: pl.DataFrame) -> ListTarget:
     each = _from_one(table, "position").sort("position").group_by("list", maintain_order=True)
     lists = each.agg(pl.col("item").cast(pl.String), "position", "probability")
     for name, _, positions, probabilities in lists.iter_rows():
-        if len(set(positions)) < len(positions):
-            raise InputError("every position once in each list of the target", "some twice", "name one item for each")
         if positions != list(range(1, len(positions) + 1)):
             got = f"{', '.join(f'{position:g}' for position in positions)} in list {name}"
-            raise InputError("positions 1, 2, ... without a gap in each list of the target", got, "name every position")
+            raise InputError("positions 1, 2, ..., each once, in each list of the target", got, "name an item for each")
         if max(probabilities) - min(probabilities) > _ROUNDING:
             got = f"{', '.join(f'{value:g}' for value in dict.fromkeys(probabilities))} in list {name}"
-            do = "write the probability of the list in all its rows"
-            raise InputError("one probability for each list of the target", got, do)
+            raise InputError("one probability for each list of the target", got, _TARGET["probability"][1])
     chances = lists["probability"].list.first()
     reading.check_target(chances, "probabilities of the target's lists")
     sizes = set(lists["item"].list.len().to_list())
@@ -151,32 +143,32 @@ class ListReading(NamedTuple):
 
 
 def read_lists(
-    table: pl.DataFrame, target: ListTarget, columns: Columns, assumed: str, first_click: bool
+    table: pl.DataFrame,
+    target: ListTarget,
+    columns: Mapping[str, str | None],
+    chance: str | Mapping[str, str] | None,
+    assumed: str,
+    first_click: bool,
 ) -> ListReading:
-    """Take the lists of a table that are whole down to the length of the target."""
+    """Take the lists of a table that are whole down to the length of the target; `columns` by argument, as named."""
     names = {
-        "list": columns.list or reading.find_column(table, LISTS, "the list of a row", "list"),
-        "position": columns.position or reading.find_column(table, POSITIONS, "the position", "position"),
-        "item": columns.item or reading.find_column(table, ITEMS, "the item", "item"),
-        "reward": columns.clicked or reading.find_column(table, reading.OUTCOMES, "the outcome", "clicked"),
+        name: columns[name] or reading.find_column(table, known, what, name) for name, (known, what) in _COLUMNS.items()
     }
-    kinds = {} if assumed else _chance_columns(table, columns.chance)
+    kinds = {} if assumed else _chance_columns(table, chance)
     reading.check_columns(table, [*names.values(), *kinds.values()])
     rows = table.select(
         list=pl.col(names["list"]),
         item=pl.col(names["item"]).cast(pl.String),
         position=reading.number_column(table, names["position"]),
-        reward=reading.number_column(table, names["reward"]),
+        reward=reading.number_column(table, names["clicked"]),
         **{f"chance {kind}": reading.number_column(table, column) for kind, column in kinds.items()},
     )
     rows = _from_one(rows, "position")
     asked, longer = rows["list"].n_unique(), bool((rows["position"] > target.positions).any())
     rows = _whole_lists(rows.filter(pl.col("position") <= target.positions), target.positions)
     if rows.is_empty():
-        got, do = (
-            f"none of {asked:,} down to position {target.positions}",
-            "check the columns, or ask for a shorter list",
-        )
+        got = f"none of {asked:,} down to position {target.positions}"
+        do = "check the columns, or ask for a shorter list"
         raise InputError("whole lists with outcomes and probabilities", got, do)
     reading.check_outcomes(rows["reward"])
     items = {name: number for number, name in enumerate(rows["item"].unique().sort().to_list())}
@@ -187,11 +179,8 @@ def read_lists(
         got = f"several within a list in '{kinds['list']}'"
         raise InputError("one probability for each whole list", got, "say with chance= what the column is of")
     if kinds and not chances:
-        got, do = (
-            "only probabilities of whole lists, which are longer than the target",
-            "ask for lists as long as the log's",
-        )
-        raise InputError(f"probabilities of {target.positions} positions", got, do)
+        got = "only probabilities of whole lists, which are longer than the target"
+        raise InputError(f"probabilities of {target.positions} positions", got, "ask for lists as long as the log's")
     weights, unsupported = _weights(target, items, shown, _usable(chances, shown, len(items), assumed))
     reward = rows["reward"].to_numpy().reshape(shape)
     if first_click:

@@ -11,29 +11,22 @@ a with probability q(a). With w_t = q(a_t) / p_t and a model m(a) of the outcome
     adaptive     the scores of dr, m from earlier decisions, in a mean that keeps their spread (below)
 
 Horvitz, Thompson (1952); Li et al. (2011); Swaminathan, Joachims (2015); Dudik et al. (2011); Hadad et al. (2021),
-adaptive. m comes from other decisions than those that it corrects (cross-fitting). Those with a setting, switch-dr,
-shrunk-dr, subgauss-dr and mips, are in `rankone.analysis.what_if.tuned_weights`.
+adaptive. m comes from other decisions than those that it corrects (cross-fitting). Estimators with a setting are in
+`rankone.analysis.what_if.tuned_weights`.
 
-**A log that a policy made while it learned** (Hadad, Hirshberg, Zhan, Wager, Athey, PNAS 2021, sections 2 and 3).
-Decisions have doubly robust scores
-
-    G_t = sum over a of q(a) m_t(a) + w_t (r_t - m_t(a_t)),    w_t = q(a_t) / p_t(a_t),
-
-m_t fitted to earlier decisions only. Their spread grows as a policy stops showing what is asked for, so their mean is
-not normal even for long logs, and intervals around it are too narrow. The weighted mean sum h_t G_t / sum h_t is, if
-h_t is known before decision t and h_t G_t spreads alike throughout: h_t = E[w_t^2 | past]^(-1/2), which is
-sqrt(p_t(a)) for a target that always shows a (the "constant allocation rate" of the paper).
+**A log that a policy made while it learned** (Hadad, Hirshberg, Zhan, Wager, Athey, PNAS 2021, sections 2 and 3). The
+spread of the scores of dr grows as a policy stops showing what is asked for, so intervals around their mean are too
+narrow. The mean weighted with h_t has right ones if h_t is known before decision t and h_t times the score spreads
+equally throughout: h_t = E[w_t^2 | past]^(-1/2), the "constant allocation rate" of the paper.
 
 E[w_t^2 | past] = sum over a of q(a)^2 / p_t(a) needs the probability of what was *not* shown, which logs do not keep.
 Any h_t that the past determines keeps the estimate free of bias, so 1 / p_t(a) is taken for what it was when a was last
 shown, plus the number of decisions since (the mean of a rate that had one event in 1 / p decisions and none in so many
 more); before a is shown for the first time, as if all combinations had been equally likely.
 
-**Whether click rates moved meanwhile.** A mean whose weights change with time, `adaptive`'s, is that of all decisions
-only if the click rates did not change. So the log is cut into stretches of time, short ones at first, where a policy
-learns most, and the outcomes of each are compared with what the combinations shown in it earned over the whole log: a
-chi-squared test, in whose spread those averages have their part. It is made of all decisions, which tells of the whole
-site, and of those alone that the target might have made, which tells of what is asked for.
+**Whether click rates moved meanwhile.** `adaptive` needs rates that did not. So the log is cut into stretches of time,
+short ones at first, where a policy learns most, and the outcomes of each are compared with what the combinations shown
+in it earned over the whole log: a chi-squared test, of all decisions and of those that the target might have made.
 """
 
 import dataclasses
@@ -89,9 +82,7 @@ class Estimate(NamedTuple):
     value: float
     se: float
     effective: float
-    setting: float = (
-        np.inf
-    )  # tau of switch-dr, the root of lambda of shrunk-dr, lambda; of mips 0 for ips, then each set of factors
+    setting: float = np.inf  # tau, the root of lambda, lambda; of mips 0 for ips, then each set of factors
 
 
 def effective_size(weight: Floats) -> float:
@@ -150,7 +141,6 @@ def mean_estimate(name: str, scores: Floats, effective: float) -> Estimate:
 
 
 def _weighted(name: str, weight: Floats, scores: Floats, effective: float) -> Estimate:
-    """Weighted mean, its spread as found in the scores."""
     total = float(weight.sum())
     if total <= 0.0:
         return Estimate(name, np.nan, np.nan, 0.0)
@@ -193,7 +183,6 @@ def cross_fitted(log: Logged, seed: int) -> tuple[Floats, Floats]:
 
 
 def _product(log: Logged, shown: Floats, clicked: Floats) -> Floats:
-    """Click rates of all combinations by the likeliest product."""
     if not clicked.sum():
         return np.zeros(len(shown))
     seen = shown > 0.0

@@ -1,15 +1,13 @@
 """What a policy that learns would have earned, by replay (Li, Chu, Langford, Wang, WSDM 2011).
 
-The policy decides; the next logged decision that shows the same gives the outcome, from which it learns. Others are
-passed over. For that it does not matter how often the log shows what (nor that it learned itself), as long as outcomes
-of a combination do not change with time. Those of each combination are taken in the order of the log: a policy that
-learned gave up what had bad luck, so its outcomes of that, shuffled, would be too low on average. A replay ends where
-the log has no outcome left of what the policy wants. Outcomes are at once, as in a study without delay.
+The policy decides; the next logged decision that shows the same gives the outcome, from which it learns at once. It
+does not matter how often the log shows what, as long as outcomes of a combination do not change with time. They are
+taken in the order of the log: a policy that learned gave up what had bad luck, so outcomes of that, shuffled, would be
+too low on average. A replay ends where the log has no outcome left of what the policy wants.
 
-Replays share the log's outcomes and go much the same way, so how far they lie apart does not say how far the way itself
-depends on the luck of the log. That is found by playing the policy in a world whose click rates are the shares of the
-log (a parametric bootstrap; Efron, Tibshirani, "An introduction to the bootstrap", section 6.5): one play there spreads
-as one replay of a new log does, and the mean of several replays of one log spreads no more than one.
+Replays share the log's outcomes, so they lie closer together than those of new logs would. How far those do is found by
+playing the policy in a world whose click rates are the shares of the log (a parametric bootstrap; Efron, Tibshirani,
+"An introduction to the bootstrap", section 6.5): the mean of several replays of one log spreads no more than one play.
 """
 
 import dataclasses
@@ -148,7 +146,6 @@ def _drawn(rate: Floats, rng: np.random.Generator, wanted: int) -> float:
 
 
 def _from_log(action: Ints, reward: Floats) -> Callable[[int], float | None]:
-    """Outcomes of each combination in the order of the log; None when there is none left."""
     order = np.argsort(action, kind="stable")  # combination by combination, each as in the log
     ends = np.cumsum(np.bincount(action))
     following = ends - np.bincount(action)

@@ -16,9 +16,8 @@ The first setting of each is w as it is.
 * **mse**: the smallest estimated squared error: variance, and squared, the difference to the first setting, as far as
   chance does not explain it.
 * **slope** (Su, Srinath, Krishnamurthy, ICML 2020; improved by Tucker, Lee, 2021): from the widest interval to the
-  narrowest, go on while a value is within its own half-width and root 6 - 1 times that of each before. It is within a
-  constant of the best choice if less spread comes with more bias; that constant lets in a large bias where the model is
-  wrong (`python -m benchmarks evaluation`), so it is not the default.
+  narrowest, go on while a value is within its own half-width and root 6 - 1 times that of each before. It lets in a
+  large bias where the model is wrong (`python -m benchmarks evaluation`), so it is not the default.
 """
 
 import itertools

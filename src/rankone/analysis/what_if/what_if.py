@@ -12,7 +12,7 @@ import polars as pl
 from rankone.analysis.what_if import logged_decisions as reading
 from rankone.analysis.what_if import visitor_model
 from rankone.analysis.what_if.list_off_policy import list_estimates
-from rankone.analysis.what_if.logged_lists import Columns, read_list_target, read_lists
+from rankone.analysis.what_if.logged_lists import read_list_target, read_lists
 from rankone.analysis.what_if.off_policy import LEAST, Estimated, effective_size, estimate_table, estimates, rates_moved
 from rankone.analysis.what_if.replayed_policy import ReplayedPolicy, replay_policy
 from rankone.errors import InputError
@@ -114,20 +114,16 @@ class WhatIf(Estimated):
             f"Weights average {self.average_weight:.2f}, not {expected:.2g}: the logged probabilities are too high, or "
             "part of the log could not show the target. No interval allows for that.": few and not self.misfit,
             reading.ROUNDED: self.rounded,
-            self._off(): True,
         }
-        return [sentence for sentence, is_said in said.items() if sentence and is_said]
-
-    def _off(self) -> str:
-        return "" if self.calibration is None else visitor_model.calibration_text(self.calibration)
+        off = "" if self.calibration is None else visitor_model.calibration_text(self.calibration)
+        return [sentence for sentence, is_said in said.items() if is_said] + [off] * bool(off)
 
     def chart(self) -> Chart:
         """Return a picture of the model of visitors: clicks as predicted, and as observed."""
         from rankone.charts.calibration import calibration_chart
 
         if self.calibration is None:
-            do = "name what is known of visitors with attributes (--attribute)"
-            raise InputError("a model of visitors to draw", "a log without attributes", do)
+            raise InputError("a model of visitors to draw", "a log without attributes", "name some (--attribute)")
         return calibration_chart(self.calibration, self.level)
 
     @property
@@ -226,10 +222,10 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     number_in("level", level, "(0, 1)", example=0.95)
     names = reading.factors_of(table := reading.table_of(log), factors)
     if is_policy:
-        for name, given in {"chance": chance is not None, "uniform": uniform, "estimated": estimated}.items():
-            if given:
-                do = "leave it out: a policy that is replayed needs none"
-                raise InputError("a policy without a word on probabilities", name, do)
+        probabilities = {"chance": chance is not None, "uniform": uniform, "estimated": estimated}
+        if given := [name for name, is_given in probabilities.items() if is_given]:
+            do = "leave it out: a policy that is replayed needs none"
+            raise InputError("a policy without a word on probabilities", given[0], do)
         if not names:
             got = f"the columns {', '.join(table.columns)}"
             raise InputError("the factors that the policy decides", got, "name their columns with factors (--factor)")
@@ -377,8 +373,10 @@ def evaluate_lists(
     number_in("level", level, "(0, 1)", example=0.95)
     one_of("of", of, VALUES)
     wanted, assumed = read_list_target(target), reading.assumption(uniform, estimated)
-    columns = Columns(list, position, item, clicked, chance)
-    logged, left_out, unsupported = read_lists(reading.table_of(log), wanted, columns, assumed, first_click=of == "any")
+    columns = {"list": list, "position": position, "item": item, "clicked": clicked}
+    logged, left_out, unsupported = read_lists(
+        reading.table_of(log), wanted, columns, chance, assumed, first_click=of == "any"
+    )
     earned, most = logged.reward.sum(axis=1), 1.0 if of == "any" else float(wanted.positions)
     answer = estimate_table(list_estimates(logged, seed), level, earned, most)  # 0 or 1 in a cascade
     weights = pl.col("estimator").replace(_WEIGHTS)

@@ -68,7 +68,7 @@ def analyse(
             raise InputError("--revenue alone", ", ".join(given), "leave these out")
         if len(source) != 1:
             got = "a query" if sql is not None else "an experiment"
-            raise InputError("a file", got, "run `rankone report`, or export it")
+            raise InputError("a file", got, "write one first, an experiment's with `rankone export`")
         told: dict[str, Any] = {"factors": table["factor"] or (), "shown": table["shown"], "cap": cap}
         show_answer(rankone.analyse_revenue(source[0], revenue, uneven=uneven, confidence=confidence, **told), **depths)
         return

@@ -70,7 +70,7 @@ def fit(
         chosen.fit(counts, progress=fitting)
     most_frequent = [query for query in counts.queries["query"] if query in chosen.cells_.query_numbers]
     summary, warnings = chosen.overview(), chosen.warnings()
-    facts = _facts(chosen, len(counts.queries))
+    facts, headline = _facts(chosen, len(counts.queries)), _headline(summary)
     if out is not None:
         _save(chosen, most_frequent, out, {"fit": facts, "log": counts.report.to_dict()})
     if picture is not None:
@@ -78,9 +78,15 @@ def fit(
     if save is not None:
         chosen.save(save)
     if as_json:
-        content = {"log": counts.report.to_dict(), "model": facts, "warnings": warnings + counts.report.warnings()}
+        content = {
+            "headline": headline,
+            "log": counts.report.to_dict(),
+            "model": facts,
+            "warnings": warnings + counts.report.warnings(),
+        }
         print_json(content | {"queries": summary.to_dicts()})
         return
+    print(headline)
     _logs.show_account(counts.report)
     show_table(_telling(summary), f"{chosen.title}: {_words(facts)}", spare=("perplexity", "gamma", "p_max", "mu"))
     written = [str(path) for path in (out, save, picture, counts.report.rows_quarantined and quarantine) if path]
@@ -90,6 +96,25 @@ def fit(
         print(f"Written: {', '.join(written)}")
     if out is not None:
         print(f"Next: rankone simulate --problem '{out}#{most_frequent[0]}'")
+
+
+def _headline(summary: pl.DataFrame) -> str:
+    """Say in at most 25 words which item does best in the first query, as far as the data support it."""
+    from rankone.wording.lists import cut_text
+    from rankone.wording.numbers import rate_text
+
+    first = summary.row(0, named=True)
+    if "supported_rate" not in first:
+        return f"Fitted to {summary.height:,} {'query' if summary.height == 1 else 'queries'}."
+    query = f"Query '{cut_text(str(first['query']), 3)}'"
+    if first["too_little_data"]:
+        return f"{query}: not enough data yet to say which item is best."
+    item, rivals = cut_text(str(first["supported_item"]), 3), first["not_told_apart"]
+    rate = rate_text(*(first[f"supported_{end}"] for end in _RATE))
+    clicked = f"{rate} clicked at position {first['supported_position']}"
+    if not rivals:
+        return f"{query}: '{item}' is the {'only' if first['items'] == 1 else 'best'} item, {clicked}."
+    return f"{query}: '{item}' is ahead, not proven yet: {clicked}; {amount(rivals, 'other item')} may be as good."
 
 
 def _telling(summary: pl.DataFrame) -> pl.DataFrame:

@@ -21,19 +21,8 @@ _TITLES |= {"against_trap_p99": "worst p99 on traps", "lost": "p95 of random's l
 def arena(
     policy: list[str] = policy_option([], "A policy; repeatable. Default: every policy."),
     problem: list[str] = problem_option([], "A problem of the arena; repeatable. Default: both halves."),
-    lists: bool = typer.Option(False, "--lists", help="The arena of lists: 16 other problems, and policies that rank."),
-    factors: bool = typer.Option(
-        False, "--factors", help="The arena of two to eight factors: 18 other problems, policies that play any number."
-    ),
-    drifting: bool = typer.Option(
-        False, "--drifting", help="The arena of 16 worlds: most change while they are played, some do not."
-    ),
-    features: bool = typer.Option(False, "--features", help="The arena of lists of items with features: 12 problems."),
-    visitors: bool = typer.Option(
-        False, "--visitors", help="The arena of combinations for visitors with features: 5 problems."
-    ),
-    arrivals: bool = typer.Option(
-        False, "--arrivals", help="The arena of users who arrive by themselves, an item for each: 10 problems."
+    of: str = typer.Option(
+        "pairs", help="Which arena: pairs, lists, factors, drifting, features, visitors or arrivals (users who come)."
     ),
     half: str | None = typer.Option(None, help="'tune' or 'report', the two halves, or 'headlines', the third part."),
     models: Path | None = typer.Option(None, help="File of fitted click models that join the named problems."),
@@ -41,7 +30,7 @@ def arena(
     seed: int = SEED,
     stretch: int = typer.Option(1, help="Play this many times each problem's horizon."),
     against: str | None = typer.Option(
-        None, help="The policy that ratios compare with; default uts, for lists gibbs-ts."
+        None, help="The policy that ratios compare with; default uts, of lists gibbs-ts."
     ),
     quick: bool = typer.Option(False, "--quick", help="A tenth of each horizon and fewer runs, for a first look."),
     feedback: str = typer.Option("immediate", help="When outcomes come: delay:mean=1000, batch:size=1000, ..."),
@@ -55,8 +44,7 @@ def arena(
     from rankone.simulation.study import TITLES
 
     runs = (10 if quick else 100) if runs is None else runs
-    which: Any = {"lists": lists, "factors": factors, "drifting": drifting, "half": half, "models": models}
-    which |= {"features": features, "visitors": visitors, "arrivals": arrivals}
+    which: Any = {"of": of, "half": half, "models": models}
     how: Any = {"runs": runs, "seed": seed, "stretch": stretch, "quick": quick, "against": against}
     how["feedback"] = feedback
     with progress_bar("runs", out=out, compiles=True) as progress:
@@ -65,13 +53,20 @@ def arena(
     if as_json:
         print_json(result.table.to_dicts())
         return
+    print(result.headline)
     titles = TITLES | {"against_mean": f"x {result.against}"}
     for table, shown, title in (
         (result.table, _RESULTS, f"The arena, seed {seed}, outcomes {feedback}"),
         (result.scores(), _SCORES, f"Geometric means over problems; ratios to {result.against}"),
-        (result.robustness() if lists else None, _WORLDS, "Each policy in each world, also where it was not made for"),
+        (
+            result.robustness() if result.of_lists else None,
+            _WORLDS,
+            "Each policy in each world, also where it was not made for",
+        ),
     ):
         if table is not None:
             columns = {name: titles.get(name, _TITLES.get(name, name)) for name in shown.split()}
             show_table(table, title, columns, ("runs", "p99", *SPARE))
-    print(f"Written: {out}/arena.csv, scores.csv, {'robustness.csv, ' * lists}arena.png, arena.svg, arena.html")
+    print(
+        f"Written: {out}/arena.csv, scores.csv, {'robustness.csv, ' * result.of_lists}arena.png, arena.svg, arena.html"
+    )

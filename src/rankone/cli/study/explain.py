@@ -23,9 +23,10 @@ def explain(
     import rankone
 
     chosen = rankone.as_policy(policy)  # a wrong name is refused before anything is said
-    shown = None if problem is None else rankone.as_problem(problem)
+    if problem is not None:
+        rankone.as_problem(problem)
     print(f"Playing {chosen}; the first time on a machine this takes longer ...", file=sys.stderr)
-    explained = rankone.explain(chosen, shown, horizon=horizon, seed=seed)
+    explained = rankone.explain(chosen, problem, horizon=horizon, seed=seed)
     paths = explained.save(out)
     print(explained.frames[-1].text)
     print(f"Written: {', '.join(str(path) for path in paths)}")

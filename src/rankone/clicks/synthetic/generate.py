@@ -11,15 +11,14 @@ import dataclasses
 import functools
 import gzip
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
 
-from rankone.clicks.synthetic import log_writer
-from rankone.clicks.synthetic.log_writer import World
-from rankone.compiling.compiled import compiled
+from rankone.clicks.synthetic.log_writer import POSITIONS, World, written_sessions
 from rankone.errors import InputError
 from rankone.numerics.arrays import Floats, starts_of
 from rankone.numerics.seeds import generator
@@ -48,8 +47,7 @@ HARDNESS = (
     (0.28, 0.75), (0.23, 0.89), (0.36, 0.73), (0.24, 0.71),
 )  # fmt: skip
 PAPER_ITEMS = (871, 807)
-POSITIONS = 10
-_SESSIONS_AT_ONCE = 4096
+_SESSIONS_AT_ONCE = 2048
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -114,22 +112,16 @@ def generate_log(
     truths = [_truth(place, items, rng) for place in range(queries)]
     world = _world(truths, sigma, steepness, random_share, epochs, rng)
     target, report = Path(path), as_progress(progress, "lists")
-    pen = log_writer.pen(_SESSIONS_AT_ONCE, POSITIONS, _rates(edges))
+    rates, tally = _rates(edges), Counter[str]()
     with whole_file(target) as part, _compressed(part, target.suffix) as file:
         for first in range(0, lists, _SESSIONS_AT_ONCE):
             last = min(first + _SESSIONS_AT_ONCE, lists)
-            size = compiled(log_writer.write_sessions, __name__)(pen, first, last, lists, world, rng)
-            file.write(pen.buffer[:size].data)
+            text, counted = written_sessions(world, np.arange(first, last), lists, rates, rng)
+            file.write(text)
+            tally.update(counted)
             report(last, lists)
-    *injected, written, clicks, rows = pen.tally.tolist()
-    return GeneratedLog(
-        path=target,
-        world=world,
-        rows=rows,
-        lists=written,
-        clicks=clicks,
-        injected=dict(zip(EDGES, injected, strict=True)),
-    )
+    numbers = {name: tally[name] for name in ("rows", "lists", "clicks")}
+    return GeneratedLog(path=target, world=world, **numbers, injected={edge: tally[edge] for edge in EDGES})
 
 
 def _truth(number: int, items: int | None, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -192,13 +184,13 @@ def _world(
     )
 
 
-def _rates(edges: Mapping[str, float] | bool) -> Floats:
+def _rates(edges: Mapping[str, float] | bool) -> dict[str, float]:
     chosen = EDGES if edges is True else edges or {}
     for name, rate in chosen.items():
         if name not in EDGES or not 0.0 <= rate <= 1.0:
             expected = f"rates in [0, 1] of {', '.join(EDGES)}"
             raise InputError(expected, f"{name}: {rate}", "correct the name or the rate")
-    return np.array([chosen.get(name, 0.0) for name in EDGES])
+    return {name: chosen.get(name, 0.0) for name in EDGES}
 
 
 def _problem(world: World, query: int, name: str) -> RankOne:

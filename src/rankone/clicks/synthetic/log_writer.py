@@ -1,24 +1,19 @@
-"""The compiled part of the log generator: draws sessions and writes their rows as bytes."""
+"""Sessions of a generated log: what was shown and clicked, and the rows that say so."""
 
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+import polars as pl
 
-from rankone.compiling.compiled import noalloc
-from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.arrays import Floats, Ints, Mask
 
-Bytes = npt.NDArray[np.uint8]
-# What can be injected into a log, in the order of the rates and of the tallies; see `generate.EDGES`.
-N_EDGES = 9
-REPEATED, OFF_LIST, LATE, AGAIN, SHORT, LONG, DUPLICATE, BEFORE_ANY, BAD_ROW = range(N_EDGES)
-N_LISTS, N_CLICKS, N_ROWS = N_EDGES, N_EDGES + 1, N_EDGES + 2
-MOST_BYTES_A_SESSION = 4096
-_NONE = -1
+POSITIONS = 10
+_CUT = 3  # items that a short list lacks
 _UNKNOWN_ITEM = 900_000_000  # plus the session: an item that no list shows
-_SIZE, _SESSION, _QUERY, _TIME, _HELD_BACK = range(5)  # what `Pen.now` holds
-_TAB, _LINE_END, _UNREADABLE = 9, 10, 63
-_CLICK, _LIST = 67, 81  # C, Q
+_LONGEST = 2 * POSITIONS + 2  # rows of a list: itself, clicks that may be repeated, and one off the list
+_ROW = {"edge": pl.String, "kind": pl.String, "time": pl.Int64}
 
 
 class World(NamedTuple):
@@ -33,185 +28,92 @@ class World(NamedTuple):
     random_share: float
 
 
-class Pen(NamedTuple):
-    """What is written, what is counted, and where the writing is."""
-
-    buffer: Bytes
-    tally: Ints  # edge cases, lists, clicks and rows
-    rates: Floats  # of the edge cases
-    now: Ints  # bytes written; session, query, time; document whose click comes later, or -1
-    chosen: Ints  # documents of the current list
-    second: Ints  # and of the next one, where there is one
-    best: Floats  # room: the times of a race
-
-
-def pen(sessions: int, positions: int, rates: Floats) -> Pen:
-    """Return a pen for that many sessions at once, with lists of that many positions."""
-    return Pen(
-        buffer=np.empty(sessions * MOST_BYTES_A_SESSION, np.uint8),
-        tally=np.zeros(N_EDGES + 3, np.int64),
-        rates=rates,
-        now=np.zeros(5, np.int64),
-        chosen=np.empty(positions, np.int64),
-        second=np.empty(positions, np.int64),
-        best=np.empty(positions),
-    )
-
-
-@noalloc
-def _put(pen: Pen, value: int, after: int) -> None:
-    digits = 1
-    rest = value // 10
-    while rest > 0:
-        digits += 1
-        rest //= 10
-    last = pen.now[_SIZE] + digits
-    for digit in range(1, digits + 1):
-        pen.buffer[last - digit] = 48 + value % 10
-        value //= 10
-    pen.buffer[last] = after
-    pen.now[_SIZE] = last + 1
-
-
-@noalloc
-def _put_letter(pen: Pen, letter: int, after: int) -> None:
-    size = pen.now[_SIZE]
-    pen.buffer[size] = letter
-    pen.buffer[size + 1] = after
-    pen.now[_SIZE] = size + 2
-
-
-@noalloc
-def _count(pen: Pen, edge: int) -> None:
-    """Count a row that was written, and the edge case that it shows (-1: none)."""
-    pen.tally[N_ROWS] += 1
-    if edge != _NONE:
-        pen.tally[edge] += 1
-
-
-@noalloc
-def _draw_list(world: World, query: int, epoch: int, chosen: Ints, best: Floats, rng: np.random.Generator) -> None:
-    """Draw a Plackett-Luce list as a race: the documents with the smallest exponential times, weight rank^-b."""
-    best[:] = np.inf
-    size = len(chosen)
-    for document in range(world.starts[query], world.starts[query + 1]):
-        time = rng.standard_exponential() * world.races[epoch, document]
-        if time < best[size - 1]:
-            rank = size - 1
-            while rank > 0 and best[rank - 1] > time:
-                best[rank] = best[rank - 1]
-                chosen[rank] = chosen[rank - 1]
-                rank -= 1
-            best[rank] = time
-            chosen[rank] = document
-    if rng.random() < world.random_share:
-        stranger = world.starts[query] + int(rng.random() * (world.starts[query + 1] - world.starts[query]))
-        position = int(rng.random() * size)
-        if not _contains(chosen, stranger):
-            chosen[position] = stranger
-
-
-@noalloc
-def _contains(chosen: Ints, document: int) -> bool:
-    for position in range(len(chosen)):  # noqa: SIM110 (compiled code has no generators)
-        if chosen[position] == document:
-            return True
-    return False
-
-
-@noalloc
-def _put_list(pen: Pen, world: World, chosen: Ints, shape: int) -> None:
-    query = pen.now[_QUERY]
-    _put(pen, pen.now[_SESSION], _TAB)
-    _put(pen, pen.now[_TIME], _TAB)
-    _put_letter(pen, _LIST, _TAB)
-    _put(pen, query + 1, _TAB)
-    _put(pen, 0, _TAB)  # the region
-    length = len(chosen) + (1 if shape == LONG else -3 if shape == SHORT else 0)
-    for position in range(length):
-        source = 0 if position == len(chosen) or (shape == DUPLICATE and position == len(chosen) - 1) else position
-        item = world.items[chosen[source]] + (_UNKNOWN_ITEM if position == len(chosen) else 0)
-        _put(pen, item, _TAB)
-    pen.buffer[pen.now[_SIZE] - 1] = _LINE_END
-    pen.tally[N_LISTS] += 1
-
-
-@noalloc
-def _put_click(pen: Pen, time: int, item: int, edge: int) -> None:
-    _put(pen, pen.now[_SESSION], _TAB)
-    _put(pen, time, _TAB)
-    _put_letter(pen, _CLICK, _TAB)
-    _put(pen, item, _LINE_END)
-    pen.tally[N_CLICKS] += 1
-    _count(pen, edge)
-
-
-@noalloc
-def _put_start(pen: Pen, rng: np.random.Generator) -> None:
-    session = pen.now[_SESSION]
-    if rng.random() < pen.rates[BAD_ROW]:
-        _put_letter(pen, _UNREADABLE, _LINE_END)
-        _count(pen, BAD_ROW)
-    if rng.random() < pen.rates[BEFORE_ANY]:
-        _put_click(pen, 0, _UNKNOWN_ITEM + session, BEFORE_ANY)
-
-
-@noalloc
-def _draw_shape(pen: Pen, rng: np.random.Generator) -> int:
-    shape = _NONE
-    for edge in (SHORT, LONG, DUPLICATE):
-        if shape == _NONE and rng.random() < pen.rates[edge]:
-            shape = edge
-            pen.tally[edge] += 1
-    return shape
-
-
-@noalloc
-def _put_clicks(
-    pen: Pen, world: World, chosen: Ints, second: Ints, shape: int, late: bool, rng: np.random.Generator
-) -> None:
-    """Write the clicks on a list; where one may come `late`, after the second list, that is held back."""
-    now = pen.now
-    for position in range(len(chosen) - (3 if shape == SHORT else 1 if shape == DUPLICATE else 0)):
-        document = chosen[position]
-        if rng.random() >= world.attraction[document] * world.examination[now[_QUERY], position]:
-            continue
-        if late and now[_HELD_BACK] == _NONE and not _contains(second, document):
-            now[_HELD_BACK] = document
-            continue
-        now[_TIME] += 7
-        _put_click(pen, now[_TIME], world.items[document], _NONE)
-        if rng.random() < pen.rates[REPEATED]:
-            _put_click(pen, now[_TIME] + 3, world.items[document], REPEATED)
-    if rng.random() < pen.rates[OFF_LIST]:
-        _put_click(pen, now[_TIME], _UNKNOWN_ITEM + now[_SESSION], OFF_LIST)
-
-
-def write_sessions(pen: Pen, first: int, last: int, total: int, world: World, rng: np.random.Generator) -> int:
-    """Write the sessions from `first` to `last` of `total`; return how many bytes they take.
+def written_sessions(
+    world: World, sessions: Ints, total: int, rates: Mapping[str, float], rng: np.random.Generator
+) -> tuple[bytes, Counter[str]]:
+    """Draw some of the sessions of a log of `total`; return their rows, and how many of everything they have.
 
     A session has one list, or two where an edge case needs the second (a list shown again, a late click).
     """
-    now, chosen, second = pen.now, pen.chosen, pen.second
-    now[_SIZE] = 0
-    for session in range(first, last):
-        epoch = session * len(world.races) // total
-        query = int(np.searchsorted(world.popularity, rng.random(), side="right"))
-        now[_SESSION], now[_QUERY], now[_TIME], now[_HELD_BACK] = session, query, 0, _NONE
-        _put_start(pen, rng)
-        _draw_list(world, query, epoch, chosen, pen.best, rng)
-        shape = _draw_shape(pen, rng)
-        again = rng.random() < pen.rates[AGAIN] and shape == _NONE
-        late = rng.random() < pen.rates[LATE] and not again
-        if late:
-            _draw_list(world, query, epoch, second, pen.best, rng)
-        for page in range(2 if again or late else 1):
-            if page == 1 and late:
-                chosen, second, shape = second, chosen, _NONE
-            _put_list(pen, world, chosen, shape)
-            _count(pen, AGAIN if page == 1 and again else _NONE)
-            _put_clicks(pen, world, chosen, second, shape, page == 0 and late, rng)
-            now[_TIME] += 60
-        if now[_HELD_BACK] != _NONE:
-            _put_click(pen, now[_TIME], world.items[now[_HELD_BACK]], LATE)
-    return int(now[_SIZE])
+    size, rows, shape = len(sessions), list[pl.DataFrame](), np.full(len(sessions), "", "U20")
+
+    def happens(edge: str, *more: int) -> Mask:
+        return rng.random((size, *more)) < rates[edge]
+
+    def write(edge: Any, chosen: Mask, time: Any, kind: str | None, body: Any) -> None:
+        at = np.nonzero(chosen)
+        edge, time, body = (np.broadcast_to(each, chosen.shape)[at] for each in (edge, time, body))
+        columns = {"edge": edge, "session": sessions[at[0]], "time": time, "kind": [kind] * len(time)}
+        rows.append(pl.DataFrame(columns | {"body": pl.Series(body).cast(pl.String)}, schema_overrides=_ROW))
+
+    query, epoch = np.searchsorted(world.popularity, rng.random(size), "right"), sessions * len(world.races) // total
+    for edge in ("short lists", "long lists", "duplicate items", "lists shown again"):
+        shape[happens(edge) & (shape == "")] = edge
+    late = happens("clicks on an earlier list") & (shape != "lists shown again")
+    first = _draw_lists(world, query, epoch, rng)
+    second, has_second = first.copy(), late | (shape == "lists shown again")
+    second[late] = _draw_lists(world, query[late], epoch[late], rng)
+    write("rows set aside", happens("rows set aside"), 0, None, "?")
+    write("clicks before any list", happens("clicks before any list"), 1, "C", _UNKNOWN_ITEM + sessions)
+    for page, documents in enumerate((first, second)):
+        begin, shown = 2 + _LONGEST * page, np.ones(size, np.bool_) if page == 0 else has_second
+        own = np.where((shape == "lists shown again") == (page == 1), shape, "")
+        write(own, shown, begin, "Q", _lists_as_text(query, world.items[documents], own))
+        clicked = rng.random(documents.shape) < world.attraction[documents] * world.examination[query]
+        clicked &= shown[:, None] & (np.arange(POSITIONS) < _readable(own)[:, None])
+        if page == 0:
+            elsewhere = clicked & late[:, None] & ~(first[:, :, None] == second[:, None, :]).any(axis=2)
+            held_back = elsewhere & (elsewhere.cumsum(axis=1) == 1)  # comes after the second list
+            clicked &= ~held_back
+        times = begin + 1 + 2 * np.arange(POSITIONS)
+        again = clicked & happens("clicks repeated", POSITIONS)
+        write("", clicked, times, "C", world.items[documents])
+        write("clicks repeated", again, times + 1, "C", world.items[documents])
+        off = shown & happens("clicks off the list")
+        write("clicks off the list", off, begin + _LONGEST - 1, "C", _UNKNOWN_ITEM + sessions)
+    write("clicks on an earlier list", held_back, 2 + 2 * _LONGEST, "C", world.items[first])
+    table = pl.concat(rows).sort("session", "time", maintain_order=True)
+    whole = pl.concat_str("session", "time", "kind", "body", separator="\t")
+    text = pl.when(pl.col("kind").is_null()).then("body").otherwise(whole)
+    tally = Counter(table["edge"].to_list())
+    kinds = Counter(table["kind"].to_list())
+    tally |= {"rows": table.height, "lists": kinds["Q"], "clicks": kinds["C"]}
+    return table.select(text.str.join("\n")).item().encode() + b"\n", tally
+
+
+def _readable(shape: Any) -> Ints:
+    """Return how many places of lists can be clicked."""
+    return POSITIONS - np.where(shape == "short lists", _CUT, np.where(shape == "duplicate items", 1, 0))
+
+
+def _lists_as_text(query: Ints, items: Ints, shape: Any) -> Any:
+    """Return what a row says of each list: query, region and items."""
+    items = np.column_stack([items, np.where(shape == "long lists", _UNKNOWN_ITEM + items[:, 0], 0)])
+    items[shape == "duplicate items", POSITIONS - 1] = items[shape == "duplicate items", 0]
+    items[shape == "short lists", POSITIONS - _CUT :] = 0
+    table = pl.DataFrame({"query": query + 1, "region": 0} | {f"{place}": each for place, each in enumerate(items.T)})
+    shown = pl.when(pl.exclude("query", "region") > 0).then(pl.exclude("query", "region"))
+    fields = pl.concat_str("query", "region", shown, separator="\t", ignore_nulls=True)
+    return table.select(fields).to_series().to_numpy()
+
+
+def _draw_lists(world: World, query: Ints, epoch: Ints, rng: np.random.Generator) -> Ints:
+    """Draw Plackett-Luce lists as races: the documents with the smallest exponential times, weight rank^-b.
+
+    Now and then one item is replaced by any other.
+    """
+    lists = np.empty((len(query), POSITIONS), np.int64)
+    race = query * len(world.races) + epoch
+    order = np.argsort(race, kind="stable")
+    for own in np.split(order, np.flatnonzero(np.diff(race[order])) + 1):
+        if len(own):
+            start, end = world.starts[query[own[0]] : query[own[0]] + 2]
+            times = rng.standard_exponential((len(own), end - start)) * world.races[epoch[own[0]], start:end]
+            best = np.argpartition(times, POSITIONS, axis=1)[:, :POSITIONS]
+            ranked = np.take_along_axis(times, best, axis=1).argsort(axis=1)
+            lists[own] = start + np.take_along_axis(best, ranked, axis=1)
+    stranger = rng.integers(world.starts[query], world.starts[query + 1])
+    place = rng.integers(POSITIONS, size=len(query))
+    new = (rng.random(len(query)) < world.random_share) & ~(lists == stranger[:, None]).any(axis=1)
+    lists[new, place[new]] = stranger[new]
+    return lists

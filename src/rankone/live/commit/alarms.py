@@ -51,7 +51,6 @@ def alarm_note(fold: Fold) -> str | None:
 
 
 def _alarm_facts(fold: Fold, raised: list[int], can_insure: bool) -> dict[str, Any]:
-    """Return what there is to say of an alarm, in plain values."""
     kind, level, other, beside, tosses_before, heads_before, tosses_after, heads_after = raised
     misfit = kind == MISFIT
     wanted = fold.settings.watch.interaction if misfit else fold.settings.watch.change
@@ -76,7 +75,6 @@ def _alarm_facts(fold: Fold, raised: list[int], can_insure: bool) -> dict[str, A
 
 
 def _why(alarm: dict[str, Any]) -> str:
-    """Return why an era began, as `Report.eras` lists it."""
     levels = f"{alarm['factor']} '{alarm['first']}' against '{alarm['second']}'"
     if alarm["what"] == "misfit":
         return f"alarm: beside {combination_text(alarm['beside'])}, {levels} is clicked at a different rate"

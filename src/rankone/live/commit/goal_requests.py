@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rankone.errors import Contradiction, InputError, KeyReused
@@ -21,20 +22,21 @@ from rankone.live.fold.fold import Fold
 from rankone.live.goals import AMOUNT, Goal
 from rankone.live.journal.events import BY_ASKER, DECISION, KIND, TAG, VALUE, Kind, Texts
 from rankone.live.messages import Outcome, Tell, Track
+from rankone.live.storage.driver import Row
 from rankone.numerics.seeds import generator
 from rankone.specs import did_you_mean
 
 if TYPE_CHECKING:
     from rankone.live.commit.planner import Planner
 
-_BESIDE = "\t"  # between the parts of a stored key: no key that anybody names has one
+BESIDE = "\t"  # between the parts of a stored key: no key that anybody names has one
 _ERAS = 20  # looked through, the latest first, for a visitor's decision
-_ONCE = "tell each decision once; the first outcome stays"
+ONCE = "tell each decision once; the first outcome stays"
 
 
 def visitor_key(signer: str | None, token: str | None, visitor: str, eras: int, stopped: bool) -> str:
     """Return the key under which a visitor's decision is stored, while there is the same to choose from."""
-    return f"visitor{_BESIDE}{visitor_hash(signer, token, visitor, eras, stopped)}"
+    return f"visitor{BESIDE}{visitor_hash(signer, token, visitor, eras, stopped)}"
 
 
 def visitor_hash(signer: str | None, token: str | None, visitor: str, *when: int) -> str:
@@ -43,11 +45,14 @@ def visitor_hash(signer: str | None, token: str | None, visitor: str, *when: int
     return hashlib.blake2b(json.dumps([*whose, visitor, *when]).encode(), digest_size=16).hexdigest()
 
 
+_Stored = Callable[[Any], list[Row]]  # the events of a decision, or with a key
+
+
 class GoalRequests:
     """Plans the outcomes of goals among requests that wait together."""
 
-    def __init__(self, planner: Planner, fold: Fold) -> None:
-        self._planner, self._fold = planner, fold
+    def __init__(self, planner: Planner, fold: Fold, of_decision: _Stored, of_key: _Stored) -> None:
+        self._planner, self._fold, self._of_decision, self._of_key = planner, fold, of_decision, of_key
         self._units: dict[tuple[int, int], int] = {}  # drafted here, by goal and decision
         self._keys: dict[str, tuple[int, int]] = {}  # drafted here: decision and units
 
@@ -73,13 +78,12 @@ class GoalRequests:
         if index == 0 and not goal.adds_up:
             return self._planner.told(request, known, bool(units))
         if any((kind, who) == (Kind.VOID, BY_ASKER) for kind, who in known.so_far):
-            raise Contradiction("no outcome of a cancelled decision", f"an outcome of '{goal.name}'", _ONCE)
+            raise Contradiction("no outcome of a cancelled decision", f"an outcome of '{goal.name}'", ONCE)
         return self._tell(request, index, goal, known, units, key)
 
     def _tell(
         self, request: Tell | Track, index: int, goal: Goal, known: KnownDecision, units: int, key: str | None
     ) -> Outcome:
-        """Draft an outcome of a decision that is known."""
         window, at, number = window_of(goal, self._fold.settings), self._planner.draft.at, known.number
         pending = self._fold.goals and self._fold.goals.pending[index].get(number)
         already = (pending.units if pending else 0) + self._units.get((index, number), 0)
@@ -87,21 +91,17 @@ class GoalRequests:
             already = already or self._told(index, number)
             if already != units:
                 again = f"{as_value(already):g} again, or nothing, for '{goal.name}'"
-                raise Contradiction(again, f"{as_value(units):g}", _ONCE)
+                raise Contradiction(again, f"{as_value(units):g}", ONCE)
             return _answer(request, goal, units, "held" if window else "learned", repeated=True)
-        late = known.at + window <= at if window else not known.open or self._planner.drafted(number)
+        late = known.at + window <= at if window else not known.open or number in self._planner.new
         if late and key is None and units and units == self._told(index, number):
             return _answer(request, goal, units, "held", repeated=True)
         details: dict[str, Any] = {"late": True} if late else {"due": known.at + window if window else at}
         note = json.dumps(details)
         if units:
             cross = None if late else known.cross
-            self._draft(
-                index,
-                number,
-                units,
-                Texts(None, key, request.source, note, known.shown, None, None, request.token, cross),
-            )
+            told = Texts(None, key, request.source, note, known.shown, token=request.token, cross_chances=cross)
+            self._draft(index, number, units, told)
         if index == 0 and not late:
             clicked = generator(self._fold.settings.seed, "reward", number).random() < goal.share(already + units)
             self._planner.round_to(request, known, bool(clicked), window > 0)
@@ -124,19 +124,17 @@ class GoalRequests:
 
     def _told(self, index: int, number: int) -> int:
         """Return what was told of a decision in time, as the journal has it."""
-        rows = self._planner.events_of(number)
-        return sum(row[VALUE] for row in rows if (row[KIND], row[TAG]) == (Kind.GOAL, index))
+        return sum(row[VALUE] for row in self._of_decision(number) if (row[KIND], row[TAG]) == (Kind.GOAL, index))
 
     def _stored_key(self, request: Tell | Track, index: int) -> str | None:
-        return request.key and _BESIDE.join(["goal", request.token or "", str(index), request.key])
+        return request.key and BESIDE.join(["goal", request.token or "", str(index), request.key])
 
     def _before(self, request: Tell | Track, key: str | None, goal: Goal, units: int) -> Outcome | None:
         """Return the answer to an outcome with a key that was told before; None: it was not."""
         if key is None:
             return None
-        told = self._keys.get(key) or next(
-            ((row[DECISION], row[VALUE]) for row in self._planner.events_with(key)), None
-        )
+        stored = ((row[DECISION], row[VALUE]) for row in self._of_key(key))
+        told = self._keys.get(key) or next(stored, None)
         if told is None:
             return None
         if told[1] != units:
@@ -145,7 +143,6 @@ class GoalRequests:
         return _answer(request, goal, units, "unmatched" if told[0] < 0 else "held", repeated=True)
 
     def _of_visitor(self, request: Track) -> KnownDecision | None:
-        """Return the latest decision made for a visitor; None: there is none."""
         if self._fold.visitors is not None:
             number = self._fold.visitors.latest(visitor_hash(request.signer, request.token, request.visitor))
             return None if number is None else self._planner.known(number)
@@ -153,7 +150,7 @@ class GoalRequests:
         for era in range(eras, max(0, eras - _ERAS), -1):
             for state in (stopped, not stopped):
                 key = visitor_key(request.signer, request.token, request.visitor, era, state)
-                rows = self._planner.events_with(key)
+                rows = self._of_key(key)
                 if rows:
                     return self._planner.known(rows[0][DECISION])
         return None

@@ -53,7 +53,6 @@ def era_note(fold: Fold, why: str, factors: Factors | None = None, forget: bool 
 
 
 def _stop_after(fold: Fold, factors: Factors) -> dict[str, Any]:
-    """Return what becomes of a stop when the levels are these."""
     shown, stopped = fold.shown, fold.stopped_on()
     if shown is None or stopped is None:
         return {}
@@ -104,7 +103,6 @@ def _draft_list_stop(fold: ListFold, draft: Draft, levels: Mapping[str, str], wh
 
 
 def _check_factors(fold: Fold, named: Iterable[str]) -> None:
-    """Refuse factors that are not there."""
     for factor in named:
         if factor not in fold.factors:
             do = did_you_mean(factor, list(fold.factors), "name one of them")
@@ -119,13 +117,7 @@ def draft_resume(fold: Fold, draft: Draft) -> None:
 
 
 def exclusion_fits(
-    fold: Fold,
-    *,
-    source: str | None,
-    token: str | None,
-    levels: Mapping[str, str],
-    first: int | None,
-    last: int | None,
+    fold: Fold, *, source: str | None, token: str | None, levels: Mapping[str, str], first: int | None, last: int | None
 ) -> dict[str, Any]:
     """Return which outcomes are excluded, as the journal keeps it; `first` and `last` are the numbers of decisions."""
     _check_factors(fold, levels)
@@ -157,13 +149,7 @@ def draft_no_prior(fold: Fold, draft: Draft, why: str) -> int:
 
 
 def draft_exclusion(
-    fold: Fold,
-    draft: Draft,
-    fits: Mapping[str, Any],
-    *,
-    why: str,
-    prior: bool = False,
-    wanted: int | None = None,
+    fold: Fold, draft: Draft, fits: Mapping[str, Any], *, why: str, prior: bool = False, wanted: int | None = None
 ) -> tuple[int, str]:
     """Draft the exclusion of outcomes that fit everything given, and voids of those that are held.
 
@@ -233,9 +219,8 @@ def draft_level(fold: Fold, draft: Draft, factor: str, name: str, add: bool) -> 
     number = _changed(factors[factor], factor, name, add)
     if positions and not positions <= sum(factors[factor].live) <= MAX_LISTED:
         got = f"{sum(factors[factor].live)} with '{name}' {'added' if add else 'gone'}"
-        raise InputError(
-            f"from {positions} to {MAX_LISTED:,} items", got, "add others first" if not add else "retire some"
-        )
+        do = "retire some" if add else "add others first"
+        raise InputError(f"from {positions} to {MAX_LISTED:,} items", got, do)
     checked_combinations(factors.sizes)
     _check_all_shown(factors, whole_rules(fold.forbidden, factors), f"'{name}' {'back' if add else 'gone'}")
     why = f"{combination_text({factor: name})} {'added' if add else 'retired'}"

@@ -32,12 +32,12 @@ from rankone.live.commit.decisions import (
     decision_of,
     items_of,
     knows,
+    list_limits,
     once_more,
     request_text,
     retired_note,
 )
-from rankone.live.commit.goal_requests import GoalRequests, visitor_hash, visitor_key
-from rankone.live.commit.list_requests import list_limits
+from rankone.live.commit.goal_requests import BESIDE, ONCE, GoalRequests, visitor_hash, visitor_key
 from rankone.live.fold.fold import Fold
 from rankone.live.journal.clock import JournalTime
 from rankone.live.journal.events import (
@@ -67,9 +67,18 @@ from rankone.specs import amount
 _ID = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{32})")
 _ASK = int(Kind.ASK)
 _SECRET = len(NUMBERS)
-_SOURCE, _NOTE, _SHOWN, _CROSS = (
-    len(NUMBERS) + TEXTS.index(name) for name in ("source", "note", "shown", "cross_chances")
+_SOURCE, _NOTE, _SHOWN, _CONTEXT, _CROSS = (
+    len(NUMBERS) + TEXTS.index(name) for name in ("source", "note", "shown", "context", "cross_chances")
 )
+_ASKED = DECISION, VALUE, _SOURCE, _CONTEXT, _NOTE
+_NEW_KEY = "use a new key for a new request"
+_STATUS = {
+    Kind.TELL: ("learned", True),
+    Kind.LEARN: ("learned", True),
+    Kind.HOLD: ("held", False),
+    Kind.LATE: ("late", False),
+    Kind.VOID: ("void", False),
+}
 
 
 class Planner:
@@ -79,14 +88,16 @@ class Planner:
     """
 
     def __init__(self, fold: Fold, storage: Storage, experiment: int, time: JournalTime) -> None:
-        self._fold, self._storage, self._experiment = fold, storage, experiment
-        self._ranking = bool(fold.settings.positions)
-        self._goals = None if fold.goals is None else GoalRequests(self, fold)
+        self._fold, self._ranking = fold, bool(fold.settings.positions)
+        # The stored events of a decision, and the one with a key.
+        self._of_decision = functools.partial(storage.of_decision, experiment)
+        self._of_key = functools.partial(storage.of_key, experiment)
+        self._goals = GoalRequests(self, fold, self._of_decision, self._of_key)
         self.draft = Draft(fold.seq, time.now())
         news = time.news(fold.clock_ahead)
         if news is not None:
             self.draft.add(Kind.CLOCK, -1, value=news)
-        self._new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
+        self.new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
         # Keys drafted here -> (first place, count, source, context, the visitor and what is restricted of a list).
         self._keys: dict[str, tuple[int, int, str | None, str | None, list[Any]]] = {}
         self._declared = fold.segments.declared
@@ -99,10 +110,8 @@ class Planner:
         planned: list[Any] = list(requests)
         asks = [index for index, request in enumerate(requests) if isinstance(request, Ask)]
         outcomes = [index for index, request in enumerate(requests) if not isinstance(request, Ask)]
-        for indices, carry_out in (
-            (outcomes, self._outcome),
-            (asks, self._ask),
-        ):  # so that what is known by now is used
+        # Outcomes first, so that what is known by now is used.
+        for indices, carry_out in ((outcomes, self._outcome), (asks, self._ask)):
             for index in indices:
                 try:
                     planned[index] = carry_out(planned[index])
@@ -118,10 +127,10 @@ class Planner:
         if self._ranking and not isinstance(request, Void) and (isinstance(request, Track) or request.clicked is None):
             do = "tell clicked=[1, 3] with the decision's id"
             raise InputError("the clicked positions of a list", "a value, or a visitor", do)
-        if not isinstance(request, Void) and self._goals is not None:
+        if not isinstance(request, Void) and (
+            self._fold.goals is not None or isinstance(request, Track) or request.clicked is None
+        ):
             return self._goals.outcome(request)
-        if isinstance(request, Track) or (isinstance(request, Tell) and request.clicked is None):
-            return GoalRequests(self, self._fold).outcome(request)
         decision = self.find(request.id)
         if isinstance(request, Void) and not decision.whole:
             do = "report its outcome, or nothing: an earlier view may have shown it"
@@ -129,12 +138,12 @@ class Planner:
         return self.told(request, decision, None if isinstance(request, Void) else self._value(request, decision))
 
     def _value(self, request: Tell, decision: KnownDecision) -> int:
-        """Return what was told as the journal keeps it."""
         if self._ranking:
             items = items_of(self._fold, decision.shown, decision.limits)
             return clicked_positions(request.clicked, request.seen, items).packed
-        if isinstance(request.clicked, Sequence):
-            raise InputError("clicked as True or False", request.clicked, "tell positions to a ranking alone")
+        if isinstance(request.clicked, Sequence) or request.seen is not None:
+            do = "tell positions, and how many were seen, to a ranking alone"
+            raise InputError("clicked as True or False", request.clicked, do)
         return int(bool(request.clicked))
 
     def told(self, request: Tell | Track | Void, decision: KnownDecision, value: int | None) -> Outcome:
@@ -145,9 +154,8 @@ class Planner:
         kind, known = before
         value_before = None if kind == Kind.VOID else known
         ended = any(kind in CLOSING for kind, _ in decision.so_far)
-        if (
-            self._ranking and kind == Kind.HOLD and isinstance(request, Tell) and value is not None and not ended
-        ):  # a list may be reported in parts
+        # A list may be reported in parts.
+        if self._ranking and kind == Kind.HOLD and isinstance(request, Tell) and value is not None and not ended:
             value = together(known, value)
             if value != known:
                 texts = _texts(request.source, request.token, decision.shown)
@@ -155,17 +163,15 @@ class Planner:
             return self._answer(request, value, Kind.HOLD, repeated=value == known)
         if value_before != value:
             expected = f"'{self._said(value_before)}' again, or nothing"
-            raise Contradiction(expected, self._said(value), _ONCE)
+            raise Contradiction(expected, self._said(value), ONCE)
         return self._answer(request, value, Kind(kind), repeated=True)
 
     def _said(self, value: int | None) -> str:
-        """Return an outcome in words."""
         if value is None:
             return "void"
         return told_in(value).text if self._ranking else "clicked" if value else "not clicked"
 
     def _answer(self, request: Any, value: int | None, kind: Kind, **more: Any) -> Outcome:
-        """Return what became of an outcome."""
         if self._ranking and value is not None:
             more |= told_in(value)._asdict()
         return Outcome(request.id, None if value is None else bool(value & CLICKED), *_STATUS[kind], **more)
@@ -223,13 +229,12 @@ class Planner:
         for number, opened in self._fold.open.items():
             if window or opened.at + age > self.draft.at:
                 return
-            if number not in self._new:
+            if number not in self.new:
                 yield number
 
     def _add(self, kind: Kind, number: int, tag: int, value: int, texts: Texts) -> None:
-        """Draft an event of a decision that was asked before."""
         self.draft.add(kind, number, tag, value, texts)
-        self._new.setdefault(number, []).append((kind, value))
+        self.new.setdefault(number, []).append((kind, value))
         self._closed += kind in CLOSING
 
     def _end_windows(self) -> None:
@@ -250,24 +255,12 @@ class Planner:
                 texts = _texts(held.source, held.token, opened.shown)
                 self._add(Kind.LEARN, number, opened.tag, held.clicked, texts)
 
-    def drafted(self, number: int) -> bool:
-        """Return whether an outcome of a decision was drafted here."""
-        return number in self._new
-
     def round_to(self, request: Tell | Track, decision: KnownDecision, clicked: bool, held: bool) -> None:
         """Draft the click to which what a decision brought so far is rounded."""
         before = decision.outcome()
         if before is None or bool(before[1]) != clicked:
             texts = _texts(request.source, request.token, decision.shown)
             self._add(Kind.HOLD if held else Kind.TELL, decision.number, decision.tag, int(clicked), texts)
-
-    def events_of(self, number: int) -> list[Any]:
-        """Return the stored events of a decision."""
-        return self._storage.of_decision(self._experiment, number)
-
-    def events_with(self, key: str) -> list[Any]:
-        """Return the stored event with a key, if there is one."""
-        return self._storage.of_key(self._experiment, key)
 
     def find(self, id: str) -> KnownDecision:
         """Find a decision by its id, or raise that there is none."""
@@ -285,7 +278,7 @@ class Planner:
             tag, at, own, shown, cross = opened.tag, opened.at, opened.secret, opened.shown, opened.cross
             so_far, limits = [] if held is None else [(int(Kind.HOLD), held.clicked)], opened.context
         else:
-            events = self.events_of(number) if number < self._fold.decisions else []
+            events = self._of_decision(number) if number < self._fold.decisions else []
             if self._fold.archives and number < self._fold.decisions and not (events and events[0][KIND] == _ASK):
                 do = "no action needed: what became of it is in its archive"
                 raise UnknownDecision("a decision that is not archived yet", id, do)
@@ -296,27 +289,23 @@ class Planner:
             limits = limits_of(as_texts(events[0])) if self._ranking else None
         if secret is not None and not knows(own or b"", secret):
             return None
-        so_far += self._new.get(number, [])
+        so_far += self.new.get(number, [])
         return KnownDecision(number, tag, bytes(shown), cross, opened is not None, own == secret, so_far, at, limits)
 
     def _first(self, request: Tell | Track | Void, decision: KnownDecision, value: int | None) -> Outcome:
-        """Draft the first outcome told of a decision."""
-        ended = not decision.open or decision.number in self._new
+        ended = not decision.open or decision.number in self.new
         if isinstance(request, Void):
             if not decision.open and any(kind == Kind.VOID for kind, _ in decision.so_far):  # for its age, for example
                 return self._answer(request, None, Kind.VOID, repeated=True)
             if ended:
-                raise Contradiction(
-                    "a decision still open", "one whose window has ended", "cancel decisions within the window"
-                )
+                do = "cancel decisions within the window"
+                raise Contradiction("a decision still open", "one whose window has ended", do)
             kind, texts = Kind.VOID, _texts(None, request.token, decision.shown)
         else:
             kind, texts = Kind.TELL, _texts(request.source, request.token, decision.shown)
             if ended:
                 kind = Kind.LATE
-                if (
-                    value and not self._ranking
-                ):  # to be compared with those that came in time (`rankone.live.verdict.unequal_lateness`)
+                if value and not self._ranking:  # for `rankone.live.verdict.unequal_lateness`
                     texts = texts._replace(cross_chances=decision.cross)
             elif self._fold.settings.outcomes.window:
                 kind = Kind.HOLD
@@ -343,7 +332,7 @@ class Planner:
             return visitor_key(request.signer, request.token, request.visitor, *stretch)
         if request.key is None or request.token is None:
             return request.key
-        return f"{request.token}{_BESIDE}{request.key}"
+        return f"{request.token}{BESIDE}{request.key}"
 
     def _asked_before(
         self, request: Ask, stored_key: str, said: str | None, about: list[Any]
@@ -352,7 +341,7 @@ class Planner:
         if stored_key in self._keys:
             first, count, *before = self._keys[stored_key]
         else:
-            result = self._storage.of_key(self._experiment, stored_key)
+            result = self._of_key(stored_key)
             if not result:
                 return None
             first, count, source, counts, note = (result[0][column] for column in _ASKED)
@@ -365,7 +354,7 @@ class Planner:
         if stored_key in self._keys:
             return PromisedDecisions(first, count, before=True, visitor=again)
         numbers = range(first, first + count)
-        firsts = [event for number in numbers for event in self._storage.of_decision(self._experiment, number)[:1]]
+        firsts = [event for number in numbers for event in self._of_decision(number)[:1]]
         events = [event for event in firsts if event[KIND] == _ASK]
         if len(events) < count:
             got = f"key '{key}', of whose {amount(count, 'decision')} some are archived"
@@ -374,22 +363,7 @@ class Planner:
         return once_more(decisions, again)
 
 
-_ASKED = DECISION, VALUE, _SOURCE, len(NUMBERS) + TEXTS.index("context"), _NOTE
-_BESIDE = "\t"  # between the parts of a stored key: no key that anybody names has one
-_NEW_KEY = "use a new key for a new request"
-_ONCE = "tell each decision once; the first outcome stays"
-
-
 @functools.lru_cache(1000)
 def _texts(source: str | None, token: str | None, shown: bytes) -> Texts:
     """Return the texts of an outcome: whoever told it may have named neither. Those of one caller share them."""
     return Texts(source=source, token=token, shown=shown)
-
-
-_STATUS = {
-    Kind.TELL: ("learned", True),
-    Kind.LEARN: ("learned", True),
-    Kind.HOLD: ("held", False),
-    Kind.LATE: ("late", False),
-    Kind.VOID: ("void", False),
-}

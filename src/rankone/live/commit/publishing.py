@@ -83,7 +83,6 @@ def draft_version(fold: Fold, draft: Draft) -> None:
 
 
 def _still_shown(fold: Fold, last: Version) -> bool:
-    """Return whether all that the last version shows may still be shown."""
     if fold.stopped is not None or len(fold.factors) > len(last.sizes):
         return False
     live, cells = fold.live, np.flatnonzero(last.chances()[:-1])
@@ -96,7 +95,6 @@ def _still_shown(fold: Fold, last: Version) -> bool:
 
 
 def _parts(fold: Fold, number: int) -> list[Part]:
-    """Return the lottery of the living levels."""
     assert fold.published is not None
     named, sizes = fold.evidence.allowed.named, [len(live) for live in fold.live]
     if math.prod(fold.factors.sizes) > MAX_COMBINATIONS:
@@ -113,11 +111,10 @@ def _parts(fold: Fold, number: int) -> list[Part]:
 
 
 def _part(fold: Fold, group: list[int], clicks: int, decides: float, rng: Any) -> Part:
-    """Return the lottery of factors that are drawn together."""
     lines = list(itertools.product(*(range(len(fold.live[factor])) for factor in group)))
     if len(group) > 1:
-        whole = [0] * len(fold.live)
-        lines = [line for line in lines if fold.evidence.allowed.allows(_with(whole, group, line))]
+        allowed = fold.evidence.allowed
+        lines = [line for line in lines if allowed.allows(dict(zip(group, line, strict=True)))]
     levels = [[int(fold.live[factor][level]) for factor, level in zip(group, line, strict=True)] for line in lines]
     if not clicks:
         return Part(group, levels, whole_weights(np.full(len(lines), 1.0 / len(lines))))
@@ -130,13 +127,6 @@ def _part(fold: Fold, group: list[int], clicks: int, decides: float, rng: Any) -
     best = np.bincount(scores.argmax(axis=1), minlength=len(lines)) / DRAWS
     mix_lottery(best, 0, len(lines), int(leads.argmax()), float(clicks), decides)
     return Part(group, levels, whole_weights(best))
-
-
-def _with(levels: list[int], group: list[int], line: Any) -> list[int]:
-    result = list(levels)
-    for factor, level in zip(group, line, strict=True):
-        result[factor] = level
-    return result
 
 
 def _drawn(fold: Fold, factor: int, rng: Any) -> tuple[Floats, Floats]:

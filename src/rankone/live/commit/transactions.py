@@ -143,7 +143,6 @@ class Transactions:
         self._folds.begin_in_child()
 
     def _take_turn(self, job: J) -> J:
-        """Carry out a job in the writer's turn; return it with its result."""
         try:
             self._writer.run(job)
             return job
@@ -167,11 +166,7 @@ class Transactions:
         return self._folds.of(made.number, made)
 
     def change(
-        self,
-        of: CachedFold,
-        plan: Callable[[Fold, Draft], T],
-        token: str | None = None,
-        instead: Fold | None = None,
+        self, of: CachedFold, plan: Callable[[Fold, Draft], T], token: str | None = None, instead: Fold | None = None
     ) -> T:
         """Carry out `plan`, which drafts rare events or none, alone in a transaction; return its result.
 
@@ -325,7 +320,6 @@ class Transactions:
             self._append(cached, draft.take())
 
     def _append(self, cached: CachedFold, events: Events, restart: bool = False) -> None:
-        """Apply new events and add them to the journal as one group."""
         fold = _known(cached)
         fold.apply(events, restart)
         cached.time.seen(events.heads[-1][AT])

@@ -1,5 +1,6 @@
 """Compile what a live experiment runs before it does, where nobody else waits for it."""
 
+import functools
 import json
 import os
 import subprocess
@@ -170,10 +171,6 @@ def _kind(policy: Policy, n_factors: int) -> tuple[type[Policy], str, bool]:
     return type(policy), policy.label, n_factors == 2
 
 
-def _print_line(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    warm_up_all([(label, n_factors) for label, n_factors in json.loads(sys.argv[1])], _print_line, lambda _: None)
+    wanted = [(label, n_factors) for label, n_factors in json.loads(sys.argv[1])]
+    warm_up_all(wanted, functools.partial(print, flush=True), lambda _: None)

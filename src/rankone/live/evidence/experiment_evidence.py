@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,7 @@ from rankone.live.evidence.weighed_outcomes import MAX_LEVELS, WeighedOutcomes
 from rankone.live.factors import Allowed, Levels, margins
 from rankone.live.settings import IGNORE, RESTART, TEST_ALL, Settings
 from rankone.numerics.arrays import Floats, Ints, starts_of
+from rankone.numerics.states import fields_of, state_of
 
 PROBES = 0.1  # the least share of decisions that explore where an alarm restarts or insures, also after a verdict; and
 # the part of all decisions in which any level may be drawn there, beaten or not: what is never shown never rings
@@ -51,8 +52,6 @@ _REPORTED = ("_evidence", "_traffic", "_late", "_segments", "steering")  # array
 
 class ExperimentEvidence(WeighedOutcomes):
     """What clicks have shown so far, and how decisions are drawn from here on."""
-
-    parts = ("in_time", "traffic", "steering", "watch", "late")  # what a snapshot keeps
 
     def __init__(
         self,
@@ -227,19 +226,29 @@ class ExperimentEvidence(WeighedOutcomes):
         return (first, second) if first >= 0 else None
 
     @property
-    def arrays(self) -> tuple[Any, ...]:
-        """All that is known, to see how large it is."""
-        return (*self._evidence, *self._traffic, *self._late, *self.steering, *self._watch, self._segments)
-
-    def restore(self, known: Sequence[Any], facts: list[int]) -> None:
-        """Go on from what a snapshot holds: evidence, traffic, steering, watch, late; and `facts`."""
-        self._evidence, self._traffic, self.steering, self._watch, self._late = known
-        self.weighed, self._compared, self.watches = facts
+    def _states(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("_evidence", "_traffic", "steering", "_watch", "_late")}
 
     @property
-    def facts(self) -> list[int]:
-        """What a snapshot keeps besides arrays."""
-        return [self.weighed, self.compared, self.watches]
+    def nbytes(self) -> int:
+        """How much memory this takes, roughly; without settling, as a look at the size changes nothing."""
+        return sum(array.nbytes for state in self._states.values() for array in state)
+
+    def arrays(self) -> dict[str, Any]:
+        """Return what a snapshot keeps as arrays."""
+        self._settle()
+        return fields_of(self._states)
+
+    def facts(self) -> list[Any]:
+        """Return what it keeps besides."""
+        self._settle()
+        return [self.broken, self.noted, self.weighed, self._compared, self.watches]
+
+    def restore(self, arrays: Mapping[str, Any], facts: list[Any]) -> None:
+        """Go on from what a snapshot holds."""
+        for name, state in self._states.items():
+            setattr(self, name, state_of(type(state), arrays, name))
+        self.broken, self.noted, self.weighed, self._compared, self.watches = facts
 
     def full_cross(self, cross: Floats) -> Floats:
         """Return the probabilities of the living levels with zeros for the others."""

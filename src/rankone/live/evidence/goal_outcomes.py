@@ -23,6 +23,7 @@ from rankone.live.journal.packing import unpack_crosses, unpack_shown
 from rankone.live.setting_kinds import micros
 from rankone.live.settings import Settings
 from rankone.numerics.arrays import Floats, moved, starts_of
+from rankone.numerics.states import fields_of, state_of
 
 BROUGHT, TOTAL, SQUARES = range(3)  # columns of counts: decisions with an outcome, what they brought, its squares
 _MOST_WAITING = 64
@@ -176,10 +177,8 @@ class GoalOutcomes:
 
     def arrays(self) -> dict[str, Any]:
         """Return what a snapshot keeps as arrays."""
-        arrays: dict[str, Any] = {"goals_counts": self.counts, "goals_uncounted": self.uncounted}
-        for goal in range(len(self.goals)):
-            arrays |= {f"goal{goal}_{name}": each for name, each in self.amounts(goal)._asdict().items()}
-        return arrays
+        each = {f"amounts{goal}": self.amounts(goal) for goal in range(len(self.goals))}
+        return {"counts": self.counts, "uncounted": self.uncounted, **fields_of(each)}
 
     @property
     def nbytes(self) -> int:
@@ -196,10 +195,8 @@ class GoalOutcomes:
 
     def restore(self, arrays: Any, facts: Iterable[Sequence[Any]]) -> None:
         """Go on from a snapshot."""
-        self.counts, self.uncounted = arrays["goals_counts"], arrays["goals_uncounted"]
-        self._amounts = [
-            Amounts(*(arrays[f"goal{goal}_{name}"] for name in Amounts._fields)) for goal in range(len(self.goals))
-        ]
+        self.counts, self.uncounted = arrays["counts"], arrays["uncounted"]
+        self._amounts = [state_of(Amounts, arrays, f"amounts{goal}") for goal in range(len(self.goals))]
         for goal, decision, units, due, shown, cross, hidden in facts:
             packed = None if cross is None else bytes.fromhex(cross)
             self.pending[goal][decision] = Pending(units, due, bytes.fromhex(shown), packed, tuple(hidden))

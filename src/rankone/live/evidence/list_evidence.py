@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from rankone.evidence.lists import MOST_ITEMS, compare_lists, start_comparison, 
 from rankone.live.evidence.weighed_outcomes import Fallible, fault_text
 from rankone.live.settings import Settings
 from rankone.numerics.arrays import Floats, Ints, Mask
+from rankone.numerics.states import fields_of, state_of
 
 
 class WeighedList(NamedTuple):
@@ -40,7 +41,6 @@ class WeighedList(NamedTuple):
 class ListEvidence(Fallible):
     """What clicks have shown in this era, and how lists explore from here on."""
 
-    parts = ("in_time", "versus")  # what a snapshot keeps
     steering = None  # lists are drawn from lotteries
 
     def __init__(self, settings: Settings, n_items: int) -> None:
@@ -102,19 +102,22 @@ class ListEvidence(Fallible):
             self.proven, self.renews = details["proven"], True
 
     @property
-    def arrays(self) -> tuple[Any, ...]:
-        """All that is known, to see how large it is."""
-        return (*self.in_time, *self.versus)
+    def nbytes(self) -> int:
+        """How much memory this takes."""
+        return sum(array.nbytes for array in (*self.in_time, *self.versus))
 
-    @property
-    def facts(self) -> list[int]:
-        """What a snapshot keeps besides arrays."""
-        return [self.weighed, int(self.proven), int(self.renews)]
+    def arrays(self) -> dict[str, Any]:
+        """Return what a snapshot keeps as arrays."""
+        return fields_of({"in_time": self.in_time, "versus": self.versus})
 
-    def restore(self, known: Sequence[Any], facts: list[int]) -> None:
+    def facts(self) -> list[Any]:
+        """Return what it keeps besides."""
+        return [self.broken, self.noted, self.weighed, self.proven, self.renews]
+
+    def restore(self, arrays: Mapping[str, Any], facts: list[Any]) -> None:
         """Go on from what a snapshot holds."""
-        self.in_time, self.versus = known
-        self.weighed, self.proven, self.renews = facts[0], bool(facts[1]), bool(facts[2])
+        self.in_time, self.versus = (state_of(Evidence, arrays, what) for what in ("in_time", "versus"))
+        self.broken, self.noted, self.weighed, self.proven, self.renews = facts
 
     def frozen_copy(self) -> ListEvidence:
         """Return a copy of what a report needs, which stays unchanged while the ranking goes on."""

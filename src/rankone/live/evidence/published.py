@@ -151,19 +151,19 @@ class Published:
 
     def arrays(self) -> dict[str, Any]:
         """Return what a snapshot keeps as an array."""
-        return {"published": np.concatenate([counts.ravel() for counts in self.counts] or [np.zeros(0, np.int64)])}
+        return {"counts": np.concatenate([counts.ravel() for counts in self.counts] or [np.zeros(0, np.int64)])}
 
     def facts(self) -> dict[str, Any]:
         """Return what a snapshot keeps besides."""
         versions = [[version.at, version.note()] for version in self.versions]
         return {"versions": versions, "unfit": dict(sorted(self.unfit.items()))}
 
-    def restore(self, facts: Mapping[str, Any], array: Ints) -> None:
+    def restore(self, arrays: Mapping[str, Ints], facts: Mapping[str, Any]) -> None:
         """Go on from what a snapshot holds."""
         for at, note in facts["versions"]:
             self.publish(json.loads(note), at)
         first = 0
         for counts in self.counts:
-            counts[:] = array[first : first + counts.size].reshape(counts.shape)
+            counts[:] = arrays["counts"][first : first + counts.size].reshape(counts.shape)
             first += counts.size
         self.unfit = Counter(facts["unfit"])

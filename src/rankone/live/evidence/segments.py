@@ -11,7 +11,6 @@ and a visitor belongs to one for each attribute that is known. The number of a v
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from rankone.compiling.tiers import tiered
 from rankone.evidence.levels import TRAFFIC_RATIOS, Evidence, resized, start_evidence, weigh
 from rankone.live.factors import widened
+from rankone.live.setting_kinds import as_tuples
 from rankone.live.visitor_attributes import (
     Declaration,
     context_of,
@@ -204,25 +204,30 @@ class Segments:
 
     def arrays(self) -> dict[str, Any]:
         """Return all that is counted as plain arrays."""
-        result: dict[str, Any] = {"segment_unsaid": self.unsaid}
+        result: dict[str, Any] = {"unsaid": self.unsaid}
         if self.others is not None:
-            result["segment_others"] = self.others
+            result["others"] = self.others
         if self.texts:
-            result["segment_counts"] = np.stack(self.counts)
+            result["counts"] = np.stack(self.counts)
             for name in Evidence._fields:
-                result[f"segment_{name}"] = np.stack([getattr(evidence, name) for evidence in self.evidence])
+                result[name] = np.stack([getattr(evidence, name) for evidence in self.evidence])
         return result
 
-    def restore(self, texts: Sequence[str], declared: Declaration | None, ignored: Any, arrays: Any) -> None:
-        """Go on from what `arrays` returned."""
+    def facts(self) -> list[Any]:
+        """Return what a snapshot keeps besides."""
+        return [self.texts, self.declared, self.ignored]
+
+    def restore(self, arrays: Any, facts: list[Any]) -> None:
+        """Go on from what `arrays` and `facts` returned."""
+        texts, declared, ignored = facts
         for text in texts:
             self.add(text)
-        self.declared, self.ignored = declared, Counter(ignored)
-        self.unsaid, self.others = arrays["segment_unsaid"], arrays.get("segment_others")
         if texts:
-            self.counts = list(arrays["segment_counts"])
-            stored = (arrays[f"segment_{name}"] for name in Evidence._fields)
+            self.counts = list(arrays["counts"])
+            stored = (arrays[name] for name in Evidence._fields)
             self.evidence = [Evidence(*parts) for parts in zip(*stored, strict=True)]
+        self.declared, self.ignored = as_tuples(declared), Counter(ignored)
+        self.unsaid, self.others = arrays["unsaid"], arrays.get("others")
 
 
 def _wider(counts: Ints, sizes: tuple[int, ...]) -> Ints:

@@ -10,11 +10,10 @@ beginning of an era depends on counts only, so the policy itself is replayed for
 with it, and the counts before are kept apart.
 """
 
-import itertools
 import operator
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,12 +28,11 @@ from rankone.live.evidence.published import Published
 from rankone.live.evidence.segments import ASKED, CLICKS, PULLS, UNSAID, Segments
 from rankone.live.evidence.weighed_outcomes import Weighed
 from rankone.live.factors import Factors, widened
+from rankone.live.fold.event_meanings import follow_goals, follow_published, meaning, note_chances
 from rankone.live.fold.feature_counts import FeatureCounts, Open, features_of_each
 from rankone.live.fold.fold_facts import FoldFacts, Held
-from rankone.live.fold.goal_events import follow_goals
-from rankone.live.fold.policy_events import meaning, note_chances
-from rankone.live.fold.published_events import follow_published
 from rankone.live.fold.unknown_policy import policy_of
+from rankone.live.fold.visitors import Visitors
 from rankone.live.journal.events import (
     AT,
     BY_AGE,
@@ -115,16 +113,13 @@ class Fold(FoldFacts):
             self._advance(events, segments, visitors)
         outcomes: list[Weighed] = []
         late: list[Weighed] = []
-        for head, texts, segment in zip(events.heads, events.texts, segments or itertools.repeat(None)):  # noqa: B905
-            kind = head[KIND]
+        for index, (head, texts) in enumerate(zip(events.heads, events.texts, strict=True)):
+            kind, segment = head[KIND], None if segments is None else segments[index]
             self.tallies[kind] += 1
             if kind == _ASK:
-                self._count_ask(head, texts, segment)
+                self._count_ask(events, index, segment)
             elif kind in _CLOSING:
-                opened = self.open.pop(head[DECISION], _NOT_OPEN)
-                self.held.pop(head[DECISION], None)
-                self.voided_by_age += kind == _VOID and head[VALUE] == BY_AGE
-                outcomes += self._learn(head, texts, opened, segment) if kind in _LEARNED else ()
+                outcomes += self._close(head, texts, segment)
             elif kind == _HOLD:
                 self.held[head[DECISION]] = Held(head[VALUE], texts.source, texts.token)
             elif kind == _LATE:
@@ -156,36 +151,44 @@ class Fold(FoldFacts):
             result.append(asked.get(decision, UNSAID) if opened is None else opened.segment)
         return result
 
-    def _count_ask(self, head: Sequence[int], texts: Texts, segment: int | None) -> None:
-        _, _, at, decision, tag, _ = head
-        shown = texts.shown or b""
-        levels = unpack_shown(shown, len(self.factors))
-        self.decisions += 1
+    def _count_ask(self, events: Events, index: int, segment: int | None) -> None:
+        texts = events.texts[index]
+        levels = unpack_shown(texts.shown or b"", len(self.factors))
         self.asked[levels] += 1
+        if segment is not None:
+            self.segments.count(ASKED, segment, levels)
+        context = texts.context if self.policy.by_features else None
+        self._open(events.heads[index], texts, texts.cross_chances, context, UNSAID if segment is None else segment)
+
+    def _open(self, head: Sequence[int], texts: Texts, cross: bytes | None, context: str | None, segment: int) -> None:
+        """Count a decision and keep it open."""
+        _, _, at, decision, tag, _ = head
+        self.decisions += 1
         self.fillers += tag < 0
         if texts.note is not None:
             note = texts.details()
             self.segments.ignored.update(note.get("ignored", ()))
             self.faults += "fault" in note
-        if segment is None:
-            segment = UNSAID
-        else:
-            self.segments.count(ASKED, segment, levels)
-        known = texts.cross_chances, texts.context if self.policy.by_features else None
-        self.open[decision] = Open(tag, at, texts.secret or b"", shown, texts.token, *known, segment)
+        known = texts.secret or b"", texts.shown or b"", texts.token
+        self.open[decision] = Open(tag, at, *known, cross, context, segment)
         if self.settings.outcomes.window:
             self.due.append(decision)
 
-    def _learn(self, head: Sequence[int], texts: Texts, opened: Open, segment: int | None) -> list[Weighed]:
-        """Count an outcome; return it to be weighed, unless it is excluded."""
-        _, kind, _, decision, tag, value = head
-        excluded = self.exclusions.taking(head, texts)
-        if excluded is not None:
-            self.exclusions.taken[excluded] += 1
-            return []
-        levels = unpack_shown(texts.shown or b"", len(self.factors))
+    def _close(self, head: Sequence[int], texts: Texts, segment: int | None) -> Sequence[Weighed]:
+        """Close a decision; return its outcome to be weighed, if it counts."""
+        opened = self.open.pop(head[DECISION], _NOT_OPEN)
+        self.held.pop(head[DECISION], None)
+        self.voided_by_age += head[KIND] == _VOID and head[VALUE] == BY_AGE
+        if head[KIND] not in _LEARNED or not self.exclusions.spare(head, texts):
+            return ()
         self.learned += 1
-        self.expired += kind == _EXPIRE
+        self.expired += head[KIND] == _EXPIRE
+        return self._learn(head, texts, opened, segment)
+
+    def _learn(self, head: Sequence[int], texts: Texts, opened: Open, segment: int | None) -> list[Weighed]:
+        """Count an outcome that is not excluded; return it to be weighed."""
+        _, _, _, decision, tag, value = head
+        levels = unpack_shown(texts.shown or b"", len(self.factors))
         self.pulls[levels] += 1
         self.clicks[levels] += value
         if tag == EXPLORED and self.policy.uses_context:
@@ -209,7 +212,6 @@ class Fold(FoldFacts):
         return [Weighed(levels, value, texts.cross_chances, hidden, decision)]
 
     def _advance(self, events: Events, segments: list[int] | None, visitors: Floats | None) -> None:
-        """Let the policy choose and learn."""
         what, shown, tags, stopped = [], [], [], self.stopped_on()
         for index, (head, texts) in enumerate(zip(events.heads, events.texts, strict=True)):
             places = self.places_of(texts.shown)
@@ -272,17 +274,21 @@ class Fold(FoldFacts):
         self.asked, self.pulls, self.clicks, self.late = (np.zeros(self.counted_by, np.int64) for _ in range(4))
         self.earlier, self.explored = (np.zeros((parts, *self.asked.shape), np.int64) for parts in (3, 2))
         self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
-        self.segments = Segments(self.factors.sizes, self.policy.by_features)
-        self.visitors = self.no_visitors()
+        self.make_parts()
         declared = self.settings.context
         self.segments.declared = checked_declaration(declared) if declared else None
-        self.goals = GoalOutcomes(self.settings, self.factors.sizes) if self.settings.goals else None
-        self.evidence = self.new_evidence()
-        self.published = Published() if self.policy.decides_away else None
         self._begin_era("created", [])
 
-    def new_evidence(self) -> Any:
-        """Return evidence of which nothing is known yet."""
+    def make_parts(self) -> None:
+        """Make the parts of which nothing is known yet."""
+        sizes, policy = self.factors.sizes, cast(Any, self.policy)
+        self.segments = Segments(sizes, policy.by_features)
+        self.visitors = Visitors(policy.n_users(), sizes) if policy.by_visitor else None
+        self.goals = GoalOutcomes(self.settings, sizes) if self.settings.goals else None
+        self.published = Published() if policy.decides_away else None
+        self.evidence = self._new_evidence()
+
+    def _new_evidence(self) -> Any:
         own = self.segments, self.misfit_known, self.goals
         return ExperimentEvidence(self.settings, self.factors.each, self.rules, *own)
 
@@ -352,6 +358,10 @@ class Fold(FoldFacts):
         self.state = self.started()
         if defeated:
             adopt(self.state, np.array(defeated, np.int64))
+        self._recall()
+
+    def _recall(self) -> None:
+        """Let the policy learn what is known of the living levels."""
         known = np.ix_(*self.live)
         pulls, clicks = self.pulls[known] + self.prior[0][known], self.clicks[known] + self.prior[1][known]
         if pulls.any() or self.decisions:  # decisions of earlier eras may still have outcomes

@@ -156,7 +156,6 @@ class FoldCache:
         return fold
 
     def _take(self, cached: CachedFold, whole: WholeJournal) -> None:
-        """Go on with what a caller has read."""
         cached.whole, cached.damage, cached.measured_until = None, None, 0
         cached.fold, cached.snapshot_seq, cached.outdated = whole.fold, whole.snapshot_seq, whole.diverged is not None
         if whole.diverged is not None:

@@ -1,8 +1,8 @@
 """What a fold holds, and what can be told of it without changing anything."""
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,6 @@ class Held(NamedTuple):
 class FoldFacts:
     """The facts of an experiment that its journal adds up to (`rankone.live.fold.fold`)."""
 
-    _last_era: int  # the event with which it began
     seq: int  # events so far
     at: int  # when the last one was
     chain: bytes  # its checksum
@@ -85,13 +84,14 @@ class FoldFacts:
     guards: dict[str, dict[str, Any]]  # what the journal last said of each guardrail, by its goal; see `GUARD`
     archives: list[dict[str, Any]]  # what each moved to a file, see `rankone.live.operate.archive`
 
-    def runs_at(self, seq: int) -> bool:
-        """Return whether the policy is replayed over an event: its last era has begun there."""
-        return self._last_era <= seq
-
+    _last_era: int  # the event with which it began
     _one: Stretch | None  # room for one event
     _run: Callable[..., int] | None  # the code for just that
     _all_live: bool
+
+    def runs_at(self, seq: int) -> bool:
+        """Return whether the policy is replayed over an event: its last era has begun there."""
+        return self._last_era <= seq
 
     @property
     def counted_by(self) -> tuple[int, ...]:
@@ -104,12 +104,23 @@ class FoldFacts:
         """Outcomes with a click that count, also those before a restart."""
         return int(self.clicks.sum() + self.earlier[2].sum())
 
-    def more_arrays(self) -> dict[str, Any]:
-        """Return what a snapshot keeps beside counts and evidence, as arrays."""
-        return {}
+    # What a snapshot keeps as it is.
+    plain: ClassVar[tuple[str, ...]] = (
+        *("seq", "at", "decisions", "fillers", "learned", "learned_before", "expired", "voided_by_age", "faults"),
+        *("guards", "alarms", "stopped", "resumed", "clock_ahead", "clock_jumped", "eras", "era_first", "archives"),
+        "forbidden",
+    )
 
-    def restore_more(self, arrays: Mapping[str, Any]) -> None:
-        """Go on from what `more_arrays` returned."""
+    def parts(self) -> dict[str, Any]:
+        """Return what else is known: of each part a snapshot keeps `arrays()` and `facts()`, which it restores."""
+        each = {
+            "evidence": self.evidence,  # first: once what waits to be weighed was, segments have it
+            "segments": self.segments,
+            "goals": self.goals,
+            "visitors": self.visitors,
+            "published": self.published,
+        }
+        return {name: part for name, part in each.items() if part is not None}
 
     def counted(self, events: Events) -> list[bool]:
         """Return for each of the events that were just applied whether it is an outcome that counts."""
@@ -125,9 +136,8 @@ class FoldFacts:
     def nbytes(self) -> int:
         """How much memory this takes, roughly."""
         counts = (self.pulls, self.clicks, self.asked, self.late, self.earlier, self.prior, self.explored)
-        known = sum(array.nbytes for array in (*(self.state or ()), *counts, *self.evidence.arrays))
-        goals = sum(0 if part is None else part.nbytes for part in (self.goals, self.visitors, self.published))
-        return _BYTES + known + goals + _OPEN_BYTES * len(self.open)
+        known = sum(part.nbytes for part in (*(self.state or ()), *counts, *self.parts().values()))
+        return _BYTES + known + _OPEN_BYTES * len(self.open)
 
     @property
     def shown(self) -> dict[str, str] | None:
@@ -204,11 +214,6 @@ class FoldFacts:
         if self.visitors is not None:
             return start_alone(policy, sizes, self.rules)
         return policy.start(*sizes, forbidden=self.rules) if len(self.rules) else policy.start(*sizes)
-
-    def no_visitors(self) -> Visitors | None:
-        """Return visitors before the first came; None: the policy does not choose for each."""
-        policy: Any = self.policy
-        return Visitors(policy.n_users(), self.factors.sizes) if policy.by_visitor else None
 
     @property
     def rules(self) -> Ints:

@@ -195,7 +195,6 @@ def reading_notes() -> Iterator[None]:
 
 
 def _marks(storage: Journal, number: int, pretended: Sequence[Row] = ()) -> Events:
-    """Return the rare events of a journal."""
     return of_rows([*storage.marks(number), *pretended])
 
 

@@ -17,9 +17,6 @@ from typing import Any
 import numpy as np
 
 from rankone.errors import JournalError
-from rankone.live.evidence.goal_outcomes import GoalOutcomes
-from rankone.live.evidence.published import Published
-from rankone.live.evidence.segments import Segments
 from rankone.live.factors import Factors
 from rankone.live.fold.feature_counts import Open
 from rankone.live.fold.fold import Diverged, Fold
@@ -27,59 +24,34 @@ from rankone.live.fold.fold_facts import Held
 from rankone.live.fold.list_fold import new_fold
 from rankone.live.fold.unknown_policy import policy_of
 from rankone.live.journal.events import Events, damaged
-from rankone.live.setting_kinds import as_tuples
 from rankone.live.settings import Settings
+from rankone.numerics.states import fields_of, state_of
 
 LAYOUT = 1  # of a snapshot; one of another layout is set aside
 _COUNTS = ("asked", "pulls", "clicks", "late", "tallies", "prior", "earlier", "explored")
-# Facts of a fold that JSON has as they are.
-_PLAIN: tuple[str, ...] = (
-    "seq",
-    "at",
-    "decisions",
-    "fillers",
-    "learned",
-    "expired",
-    "voided_by_age",
-    "learned_before",
-    "faults",
-    "guards",
-)
-_PLAIN += ("alarms", "stopped", "resumed", "clock_ahead", "clock_jumped", "eras", "era_first", "archives", "forbidden")
 
 
 def contents(fold: Fold) -> dict[str, Any]:
     """Return all that a fold knows as plain arrays: two folds are the same if these are."""
     arrays: dict[str, Any] = {name: getattr(fold, name) for name in _COUNTS}
-    arrays |= fold.more_arrays()
-    for what in fold.evidence.parts:
-        arrays |= {f"{what}_{name}": array for name, array in getattr(fold.evidence, what)._asdict().items()}
-    arrays |= fold.segments.arrays()
-    arrays |= {} if fold.goals is None else fold.goals.arrays()
-    arrays |= {} if fold.published is None else fold.published.arrays()
-    if fold.state is not None:
-        arrays |= {f"state_{name}": getattr(fold.state, name) for name in fold.state._fields}
-    facts = {name: getattr(fold, name) for name in _PLAIN} | {
+    facts = {name: getattr(fold, name) for name in fold.plain} | {
         "layout": LAYOUT,
         "chain": fold.chain,
         "open": [[number, *opened] for number, opened in fold.open.items()],
-        "weighed": fold.evidence.facts,
-        "broken": [fold.evidence.broken, fold.evidence.noted],
         "held": [[number, *held] for number, held in fold.held.items()],
         "excluded": list(fold.exclusions.taken.items()),
-        "segments": [fold.segments.texts, fold.segments.declared, fold.segments.ignored],
         "features": fold.feature_counts.facts(),
         "settings": fold.settings.note(),
         "policy": fold.policy.label,
         "wanted": list(fold.wanted.items()),
         **fold.factors.note(),
     }
-    facts |= {} if fold.goals is None else {"goals": fold.goals.facts()}
-    if fold.visitors is not None:
-        arrays["visitor_counts"] = fold.visitors.counts
-        facts["visitors"] = fold.visitors.facts()
-    facts |= {} if fold.published is None else {"published": fold.published.facts()}
-    facts |= {} if fold.state is None else {"rng": fold.rng.bit_generator.state}
+    for name, part in fold.parts().items():
+        arrays |= {f"{name}/{own}": array for own, array in part.arrays().items()}
+        facts[name] = part.facts()
+    if fold.state is not None:
+        arrays |= fields_of({"state": fold.state})
+        facts["rng"] = fold.rng.bit_generator.state
     return arrays | {"facts": np.frombuffer(json.dumps(facts, default=bytes.hex).encode(), np.uint8)}
 
 
@@ -128,7 +100,6 @@ def load_base(fold: Fold, seq: int, body: bytes) -> Fold:
 
 
 def _read(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the arrays of a snapshot and its facts; none if it is damaged."""
     if _checksum(body[32:]) != bytes(body[:32]):
         return {}, {}
     with np.load(io.BytesIO(body[32:]), allow_pickle=False) as stored:
@@ -148,7 +119,7 @@ def digest(body: bytes) -> str:
 
 def _fill(fold: Fold, facts: dict[str, Any], arrays: Any) -> None:
     """Take over all that is counted and weighed, and the decisions that are open."""
-    for name in _PLAIN:
+    for name in fold.plain:
         setattr(fold, name, facts[name])
     for name in _COUNTS:
         setattr(fold, name, arrays[name])
@@ -163,25 +134,13 @@ def _fill(fold: Fold, facts: dict[str, Any], arrays: Any) -> None:
         fold.open[number] = Open(tag, at, bytes.fromhex(secret), bytes.fromhex(shown), token, known, *visitor)
     fold.held = {number: Held(*held) for number, *held in facts["held"]}
     fold.due = deque(fold.open) if fold.settings.outcomes.window else deque()
-    fold.segments = Segments(fold.factors.sizes, fold.policy.by_features)
     fold.feature_counts.restore(facts["features"])
-    fold.visitors = fold.no_visitors()
-    if fold.visitors is not None:
-        fold.visitors.restore(facts["visitors"], arrays["visitor_counts"])
-    texts, declared, ignored = facts["segments"]
-    fold.segments.restore(texts, as_tuples(declared), ignored, arrays)
-    if fold.settings.goals:
-        fold.goals = GoalOutcomes(fold.settings, fold.factors.sizes)
-        fold.goals.restore(arrays, facts["goals"])
-    fold.evidence = fold.new_evidence()
-    fold.restore_more(arrays)
-    parts = {what: getattr(fold.evidence, what) for what in fold.evidence.parts}
-    loaded = [type(part)(*(arrays[f"{what}_{name}"] for name in part._fields)) for what, part in parts.items()]
-    fold.evidence.restore(loaded, facts["weighed"])
-    fold.evidence.broken, fold.evidence.noted = facts["broken"]
-    if "published" in facts:
-        fold.published = Published()
-        fold.published.restore(facts["published"], arrays["published"])
+    fold.make_parts()
+    for name, part in fold.parts().items():
+        first = f"{name}/"
+        own = {of.removeprefix(first): array for of, array in arrays.items() if of.startswith(first)}
+        part.restore(own, facts[name])
+    if fold.published is not None:
         fold.evidence.follow_sums(fold.published)
 
 
@@ -192,10 +151,10 @@ def _fill_state(fold: Fold, facts: dict[str, Any], arrays: Any) -> bool:
     fresh = fold.started()
     if {f"state_{name}" for name in fresh._fields} != {name for name in arrays if name.startswith("state_")}:
         return False
-    stored = [arrays[f"state_{name}"] for name in fresh._fields]
+    stored = state_of(type(fresh), arrays, "state")
     if any(new.dtype != old.dtype or new.ndim != old.ndim for new, old in zip(fresh, stored, strict=True)):
         return False
-    fold.state = type(fresh)(*stored)
+    fold.state = stored
     fold.rng = np.random.Generator(np.random.PCG64())
     fold.rng.bit_generator.state = facts["rng"]
     return True

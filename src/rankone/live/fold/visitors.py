@@ -6,7 +6,7 @@ longest leaves, unless a decision of theirs is open, and the newcomer takes the 
 then counts as visitor 0's, who stands for all who are forgotten; whoever comes back is new. The journal keeps it all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -100,9 +100,13 @@ class Visitors:
         """Return who is in memory, as plain values."""
         return [list(each.items()) for each in (self._numbers, self._latest, self._open)]
 
-    def restore(self, facts: list[Any], counts: Ints) -> None:
-        """Go on from what `facts` returned, and the counts."""
+    def arrays(self) -> dict[str, Any]:
+        """Return the counts."""
+        return {"counts": self.counts}
+
+    def restore(self, arrays: Mapping[str, Ints], facts: list[Any]) -> None:
+        """Go on from what `arrays` and `facts` returned."""
         self._numbers, self._latest, self._open = map(dict, facts)
-        self.counts = counts
+        self.counts = arrays["counts"]
         for number in self._open.values():
             self._waiting[number] = self._waiting.get(number, 0) + 1

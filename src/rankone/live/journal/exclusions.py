@@ -123,6 +123,13 @@ class Exclusions:
                 return exclusion.seq
         return None
 
+    def spare(self, head: Sequence[int], texts: Texts) -> bool:
+        """Return whether an outcome counts; note the exclusion that takes it out."""
+        excluded = self.taking(head, texts)
+        if excluded is not None:
+            self.taken[excluded] += 1
+        return excluded is None
+
     def _asked_for(self, exclusion: Exclusion) -> Container[int]:
         return self._asked.get(exclusion.token or "", ())
 

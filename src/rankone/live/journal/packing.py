@@ -92,7 +92,6 @@ def _cross_head(sizes: tuple[int, ...]) -> bytes:
 
 
 def _read_cross(data: bytes) -> tuple[list[int], npt.NDArray[np.floating]]:
-    """Return the number of levels of each factor, and the probabilities."""
     factors = int.from_bytes(data[: _CELL.itemsize], "little")
     sizes = np.frombuffer(data, _CELL, factors, offset=_CELL.itemsize)
     return sizes.tolist(), np.frombuffer(data, _CHANCE, offset=(1 + factors) * _CELL.itemsize)

@@ -100,15 +100,16 @@ def _against(fold: Fold, index: int, factor: int, number: int) -> Compared:
 def _status(fold: Fold, state: Verdict, index: int) -> str:
     """Return what is known of a guardrail, of the combination that leads."""
     if not fold.learned:
-        return OPEN  # nothing leads
+        return OPEN
     goal = fold.settings.all_goals[index]
+    cleared = CLEARED if state.leads else OPEN  # while nothing leads, a guess is not said to keep it
     each = [_against(fold, index, factor, number) for factor, number in enumerate(fold.numbers_of(state.leaders))]
     low = math.prod(one.low for one in each)
     high = math.prod(math.inf if one.high is None else one.high for one in each)
     worse = goal.worse_by or 0.0
     if goal.better == MORE:
-        return VIOLATED if high < 1.0 - worse else CLEARED if low >= 1.0 - worse else OPEN
-    return VIOLATED if low > 1.0 + worse else CLEARED if high <= 1.0 + worse else OPEN
+        return VIOLATED if high < 1.0 - worse else cleared if low >= 1.0 - worse else OPEN
+    return VIOLATED if low > 1.0 + worse else cleared if high <= 1.0 + worse else OPEN
 
 
 def _holds_back(goal: Goal, status: str) -> bool:

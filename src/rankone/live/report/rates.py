@@ -14,8 +14,8 @@ from rankone.compiling.tiers import tiered
 from rankone.live.factors import Allowed, margins
 from rankone.live.verdict.verdict import design_of
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.betas.beta import mixture_regret
 from rankone.numerics.kl import kl_lower, kl_upper
-from rankone.numerics.mixture import mixture_regret
 
 _ENOUGH = 100  # outcomes of every level before the equal split is estimated
 

@@ -42,7 +42,6 @@ class Dialect:
         self.text = functools.lru_cache(_KEPT)(self._text)
 
     def _text(self, template: str) -> str:
-        """Return a template in the words of this database."""
         return "".join(
             literal.translate(self._escapes) + ("" if name is None else self._words[name])
             for literal, name, _, _ in string.Formatter().parse(template)

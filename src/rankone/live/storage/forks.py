@@ -100,7 +100,5 @@ class AtWork:
 in_use = AtWork()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=in_use.before_fork,
-        after_in_parent=in_use.after_fork,
-        after_in_child=in_use.after_fork_in_child,
+        before=in_use.before_fork, after_in_parent=in_use.after_fork, after_in_child=in_use.after_fork_in_child
     )

@@ -117,10 +117,9 @@ class Storage(Driver):
         result: list[int] = []
         for first in range(0, len(decisions), _SOUGHT_AT_ONCE):
             some = decisions[first : first + _SOUGHT_AT_ONCE]
-            among = (
-                f"SELECT decision {_ASKED}{conditions} AND decision IN ({placeholders(len(some))}) ORDER BY decision"
-            )
-            result += [number for (number,) in self.query(among, (experiment, *given.values(), *some))]
+            among = f"{conditions} AND decision IN ({placeholders(len(some))}) ORDER BY decision"
+            rows = self.query(f"SELECT decision {_ASKED}{among}", (experiment, *given.values(), *some))
+            result += [number for (number,) in rows]
         return result
 
     def decision_at(self, experiment: int, at: int) -> int:

@@ -80,19 +80,16 @@ class SQLiteStorage(Storage):
 
     def _check_place(self, read_only: bool) -> None:
         if self._path.is_dir():
-            raise StorageError(
-                f"a file at {self.where}", "a folder", f"name a file in it: {self.where}/rankone.db, for example"
-            )
+            do = f"name a file in it: {self.where}/rankone.db, for example"
+            raise StorageError(f"a file at {self.where}", "a folder", do)
         if not self._path.parent.is_dir():
             raise StorageError(f"a folder for the database {self.where}", f"no folder {self._path.parent}", "make it")
         if read_only and not self._path.exists():
             raise StorageError(f"a database at {self.where}", "no such file", "see that its name is right")
         new = not self._path.exists() or self._path.stat().st_size == 0
         if new and self._path.suffix.lower() in _OTHER_FILES:  # an empty one would become a database
-            do = f"name a new file: {self._path.stem}.db, for example"
-            raise StorageError(
-                f"a file name for a database at {self.where}", f"one that ends in {self._path.suffix}", do
-            )
+            expected, got = f"a file name for a database at {self.where}", f"one that ends in {self._path.suffix}"
+            raise StorageError(expected, got, f"name a new file: {self._path.stem}.db, for example")
 
     def has(self, name: str) -> bool:
         """Look into SQLite's own table of tables."""
@@ -226,7 +223,5 @@ def _code(error: Exception) -> int:
 
 
 def _definitions(query: Callable[[str], list[Row]]) -> dict[str, str]:
-    """Return how each table and index was made, without spaces."""
-    return {
-        name: "".join(text.split()) for name, text in query("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-    }
+    made = query("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {name: "".join(text.split()) for name, text in made}

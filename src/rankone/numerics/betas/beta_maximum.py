@@ -1,7 +1,7 @@
 """Which of very many Betas is largest? Drawn exactly, without drawing them all.
 
-Thompson sampling draws one value for each pair from its posterior Beta and plays the largest. All but one of the pairs
-form a *crowd*; the one is *held out*: it is the likely winner, and its counts change at almost every step.
+All but one of the pairs form a *crowd*; the one is *held out*: it is the likely winner, and its counts change at almost
+every step.
 
 Let F_c be the distribution function of member c and G_c = -log F_c. The members' draws are independent, so
 
@@ -17,9 +17,8 @@ its colour that of the member who drew it. A shower is drawn from the top down, 
    highest of these, compared with the held-out draw if that lies there too.
 
 Members with the same counts (pulls, clicks) have the same G: they form a *group*, the work is per group, and a member
-of the winning group is drawn uniformly. G is computed once per group and level (`rankone.numerics.betas.beta`). No draw
-of the crowd is ever computed: it is known by its value of G, and two draws are compared by asking on which side of a
-few points they lie.
+of the winning group is drawn uniformly. No draw of the crowd is ever computed: it is known by its value of G, and two
+draws are compared by asking on which side of a few points they lie.
 
 Quick path. Let x_q be a level that the held-out draw falls short of with probability below e^-46. If u <= exp(-H(x_q))
 for a uniform u, the held-out one wins: no group is looked at. Late in a run nearly all steps are like that. For a

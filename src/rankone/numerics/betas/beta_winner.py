@@ -20,6 +20,7 @@ import numpy as np
 
 from rankone.compiling.compiled import kernel, noalloc
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.betas.beta import whole_power
 from rankone.numerics.log_gamma import log_gamma
 
 # Rows of a table of groups.
@@ -45,8 +46,7 @@ def _place_nodes(groups: Ints, n_groups: int, spans: Floats, nodes: Floats) -> i
 
     The floor, below which nobody wins, stands after the last node.
     """
-    floor = start = 0.0
-    edge = end = 1.0
+    floor, edge = 0.0, 1.0
     for group in range(n_groups):
         clicks = groups[GROUP_CLICKS, group] + 1.0
         misses = groups[GROUP_PULLS, group] + 2.0 - clicks
@@ -60,8 +60,7 @@ def _place_nodes(groups: Ints, n_groups: int, spans: Floats, nodes: Floats) -> i
         floor = low if low > floor else floor
         edge = deviation if deviation < edge else edge
     edge *= 1e-9
-    start = floor
-    high = 0.0
+    start, high = floor, 0.0
     for group in range(n_groups):
         if spans[SPAN_HIGH, group] > floor:
             start = min(start, spans[SPAN_LOW, group])
@@ -145,18 +144,6 @@ def curves_of(groups: Ints, n_groups: int) -> Floats:
 
 
 @noalloc
-def _power(base: float, exponent: int) -> float:
-    """Return a power by squares: `**` has other last bits in compiled code than in plain Python."""
-    result = 1.0
-    while exponent > 0:
-        if exponent & 1:
-            result *= base
-        exponent >>= 1
-        base *= base
-    return result
-
-
-@noalloc
 def compare(groups: Ints, n_groups: int, curves: Floats) -> None:
     """Let groups of these sizes draw against each other; `win_chance` then tells who wins."""
     for node in range(curves.shape[1]):
@@ -167,7 +154,7 @@ def compare(groups: Ints, n_groups: int, curves: Floats) -> None:
         first = CURVE_GROUPS + 3 * group
         if size > 0:
             for node in range(curves.shape[1]):
-                curves[CURVE_PRODUCT, node] *= curves[first, node] if size == 1 else _power(curves[first, node], size)
+                curves[CURVE_PRODUCT, node] *= whole_power(curves[first, node], size)
                 curves[CURVE_RATE, node] += size * curves[first + 1, node]
                 curves[CURVE_SLOPE, node] += size * curves[first + 2, node]
     total = 0.0

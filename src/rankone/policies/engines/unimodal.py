@@ -27,7 +27,7 @@ from rankone.kernels.policy import ANY_NUMBER, View, decide, grown, room, view
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.kl import bernoulli_kl, kl_upper
 from rankone.numerics.structures.hash_tables import NO_SLOT, NOBODY, give_slot, number_at, slot_of, start_slots
-from rankone.numerics.structures.tournament import draw_best, set_value, start_tournament
+from rankone.numerics.structures.trees import draw_best, set_value, start_tournament
 from rankone.policies.combination_policy import allowed_mask, combination_view, first_allowed, most_kept, posterior_view
 from rankone.policies.engines.combinations import (
     gather_reach,

@@ -13,16 +13,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from rankone.compiling.compiled import noalloc
 from rankone.errors import InputError
 from rankone.kernels.decision import DecisionKind
 from rankone.kernels.world import loss, observe, respond
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.seeds import generator
-from rankone.problems.arrivals.laws import arriving, shares_of
 from rankone.problems.base import Problem
-from rankone.problems.product_input import checked_name, probabilities
+from rankone.problems.product_input import checked_shares, probabilities
 from rankone.problems.registry import family
-from rankone.specs import number_in, whole_number
+from rankone.specs import number_in, one_of, whole_number
 
 #: Click rates of each item in each class, as printed by Maillard and Mannor.
 FIGURES: dict[int, list[list[float]]] = {
@@ -31,6 +31,44 @@ FIGURES: dict[int, list[list[float]]] = {
     5: [[0.1, 0.621, 0.1, 0.362], [0.544, 0.697, 0.554, 0.181], [0.512, 0.409, 0.234, 0.1]],
 }
 _PURE = 0.05  # of the rates of a class, the share that is drawn again
+
+
+LAWS = ("uniform", "weighted", "zipf", "cold")
+
+
+def shares_of(law: str, users: int, seed: int) -> Floats:
+    """Return how much of the traffic each user is.
+
+    ``weighted`` draws weights from 0.1 to 0.9 (Maillard, Mannor 2014); ``zipf`` gives the k-th user a share of 1 / k;
+    of ``cold`` users nobody is more frequent, but nobody stays: see `Arrivals`.
+
+    >>> shares_of("zipf", 2, seed=0).round(3).tolist()
+    [0.667, 0.333]
+    """
+    one_of("arrivals", law, LAWS)
+    weights = np.ones(users)
+    if law == "weighted":
+        weights = generator(seed, "arrivals").uniform(0.1, 0.9, users)
+    elif law == "zipf":
+        weights = 1.0 / np.arange(1.0, users + 1.0)
+    return weights / weights.sum()
+
+
+@noalloc
+def arriving(upto: Floats, visits: int, window: int, step: int, rng: Any) -> int:
+    """Return the user who arrives: by shares; or, where `visits` is not 0, one of the `window` newest users, where
+    every so many visits a new one joins and the oldest leaves."""
+    users = len(upto)
+    if visits > 0:
+        return (step // visits + int(rng.random() * window)) % users
+    drawn, low, high = rng.random() * upto[users - 1], 0, users - 1
+    while low < high:
+        middle = (low + high) // 2
+        if drawn < upto[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 class ArrivalsWorld(NamedTuple):
@@ -72,15 +110,12 @@ class Arrivals(Problem):
     ) -> None:
         self.rates = probabilities(rates, "rates", dimensions=2)
         users = len(self.rates)
-        weights = np.ones(users) if shares is None else np.array(shares, float)
-        if weights.shape != (users,) or not (weights > 0.0).all() or np.isinf(weights).any():
-            raise InputError("a share above 0 for each user", f"{weights.size} shares", f"name {users} shares")
-        self.weights = weights
+        self.weights = checked_shares(shares, "user", users)
         self.visits = whole_number("visits", visits, least=0)
         self.classes = None if classes is None else np.array(classes, np.int64)
         if self.classes is not None and self.classes.shape != (users,):
             raise InputError("a class for each user", f"{self.classes.size} classes", f"name {users} classes")
-        self.name = checked_name(name, lambda: f"{self.kind}:{users}x{self.rates.shape[1]}:{self.digest[:6]}")
+        self.name = self._named(name, *self.rates.shape)
 
     @property
     def shares(self) -> Floats:
@@ -138,9 +173,7 @@ class Arrivals(Problem):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that make the same problem."""
-        classes = None if self.classes is None else self.classes.tolist()
-        plain = {"rates": self.rates.tolist(), "shares": self.weights.tolist()}
-        return plain | {"visits": self.visits, "classes": classes, "name": self.name}
+        return super().to_dict() | {"shares": self.weights.tolist()}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {len(self.rates)} users x {self.rates.shape[1]} items>"

@@ -19,9 +19,8 @@ from rankone.kernels.decision import DecisionKind
 from rankone.kernels.world import loss, observe, respond
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.seeds import generator
-from rankone.problems.arrivals.laws import arriving, shares_of
+from rankone.problems.arrivals.arriving import arriving, shares_of
 from rankone.problems.base import Problem
-from rankone.problems.product_input import checked_name
 from rankone.problems.registry import family
 from rankone.specs import number_in, whole_number
 
@@ -65,7 +64,7 @@ class ClusteredLinear(Problem):
         if not known or self.cluster.min() < 0 or self.cluster.max() >= len(self.weights):
             raise InputError("a cluster of each user, and weights of each cluster", cluster, "see the example")
         self.items, self.noise = whole_number("items", items), number_in("noise", noise, "[0, inf)", example=0.1)
-        self.name = checked_name(name, lambda: f"{self.kind}:{len(self.cluster)}x{items}:{self.digest[:6]}")
+        self.name = self._named(name, len(self.cluster), self.items)
 
     @property
     def shape(self) -> tuple[int]:
@@ -91,11 +90,6 @@ class ClusteredLinear(Problem):
     def earned(self, clicks: Ints, shown: Ints) -> Floats:
         """Return payoffs."""
         return np.multiply(UNIT, clicks[:, 0], dtype=np.float64)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that make the same problem."""
-        plain = {"weights": self.weights.tolist(), "cluster": self.cluster.tolist()}
-        return plain | {"items": self.items, "noise": self.noise, "name": self.name}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {len(self.cluster)} users x {self.items} items>"
@@ -140,14 +134,7 @@ def _loss(world: ClusteredLinearWorld, shown: Any) -> float:
 
 @family("clustered-linear", ClusteredLinear)
 def clustered_linear(
-    n_users: int,
-    n_items: int,
-    *,
-    d: int = 25,
-    clusters: int = 2,
-    noise: float = 0.1,
-    skew: float = 0.0,
-    seed: int = 0,
+    n_users: int, n_items: int, *, d: int = 25, clusters: int = 2, noise: float = 0.1, skew: float = 0.0, seed: int = 0
 ) -> ClusteredLinear:
     """New items for each decision, payoffs linear in d features, the same for all users of a cluster.
 

@@ -1,7 +1,8 @@
 """A world from a complete table of users and items in a file: ``table:ratings.csv``, ``table:FILE:low=-10,high=10``.
 
 Each line is a user, each column an item; a first column of texts names users and is left out. What a user gives an
-item, from `low` to `high`, becomes the rate at which it is clicked, from 0 to 1.
+item, from `low` to `high`, becomes the rate at which it is clicked, from 0 to 1. With `positions`, lists are shown to
+half of the users, and the others give the features of items (`Coverage`).
 """
 
 from pathlib import Path
@@ -9,22 +10,28 @@ from pathlib import Path
 import numpy as np
 
 from rankone.errors import InputError
+from rankone.numerics.arrays import Floats
+from rankone.numerics.seeds import generator
 from rankone.problems.arrivals.arriving import Arrivals, arriving_users
-from rankone.specs import parse_settings
+from rankone.problems.contextual.coverage import Coverage
+from rankone.problems.contextual.feature_lists import item_features
+from rankone.specs import parse_settings, whole_number
 
-_SETTINGS = {"low": float, "high": float, "arrivals": str, "visits": int, "seed": int}
+_DEFAULTS = {"low": 0.0, "high": 1.0, "arrivals": "uniform", "visits": 20, "positions": 0, "d": 10, "seed": 0}
 
 
-def load_arrivals(
+def load_table(
     path: str | Path,
     *,
     low: float = 0.0,
     high: float = 1.0,
     arrivals: str = "uniform",
     visits: int = 20,
+    positions: int = 0,
+    d: int = 10,
     seed: int = 0,
     name: str | None = None,
-) -> Arrivals:
+) -> Arrivals | Coverage:
     """Return the world of a CSV or Parquet file with a line for each user and a column for each item.
 
     Args:
@@ -33,16 +40,34 @@ def load_arrivals(
         high: the value that stands for a click rate of 1.
         arrivals: how users arrive: uniform, weighted, zipf or cold.
         visits: about how often each user comes, where they are cold.
-        seed: of the weights, where arrivals are weighted.
+        positions: of lists; 0: each user gets one item.
+        d: features of an item in lists: the best approximation of rank d of what half of the users give.
+        seed: of the halves, and of the weights, where arrivals are weighted.
         name: what tables call it; default: how it is written as a text.
     """
+    given = {"low": low, "high": high, "arrivals": arrivals, "visits": visits, "positions": positions, "d": d}
+    changed = ",".join(f"{key}={value}" for key, value in (given | {"seed": seed}).items() if value != _DEFAULTS[key])
+    name = name or ":".join(filter(None, [f"table:{path}", changed]))
+    items, rates = _read(Path(path), low, high)
+    if not positions:
+        result = arriving_users(rates, arrivals, visits, seed)
+        result.name = name
+        return result
+    if len(rates) < 2:
+        raise InputError("at least two users, half of whom give the features of items", len(rates), "add some")
+    users = generator(whole_number("seed", seed, least=0), "halves", len(rates)).permutation(len(rates))
+    learned, visiting = np.array_split(users, 2)
+    features = item_features(rates[learned], whole_number("d", d))
+    return Coverage(rates[visiting], features, positions, item_names=items, name=name)
+
+
+def _read(path: Path, low: float, high: float) -> tuple[list[str], Floats]:
+    """Return the names of items, and click rates of users and items."""
     import polars as pl
 
-    path = Path(path)
     if not path.is_file():
         raise InputError("a file of users and items", f"no such file: {path}", "check the path")
-    read = pl.read_parquet if path.suffix.lower() == ".parquet" else pl.read_csv
-    frame = read(path)
+    frame = pl.read_parquet(path) if path.suffix.lower() == ".parquet" else pl.read_csv(path)
     if frame.width > 1 and frame.dtypes[0] == pl.String:
         frame = frame.drop(frame.columns[0])
     wrong = [column for column in frame.columns if not frame[column].dtype.is_numeric() or frame[column].null_count()]
@@ -53,16 +78,13 @@ def load_arrivals(
     if not ((values >= 0.0) & (values <= 1.0)).all():
         got = f"low={low:g}, high={high:g}"
         raise InputError(f"low and high with all values of {path} in between", got, "say low= and high=")
-    result = arriving_users(values, arrivals, visits, seed)
-    given = {"low": (low, 0.0), "high": (high, 1.0), "arrivals": (arrivals, "uniform"), "visits": (visits, 20)}
-    changed = ",".join(f"{key}={value}" for key, (value, usual) in given.items() if value != usual)
-    result.name = name or ":".join(filter(None, [f"table:{path}", changed]))
-    return result
+    return frame.columns, values
 
 
-def table_world(text: str) -> Arrivals:
+def table_world(text: str) -> Arrivals | Coverage:
     """Return the world that is written ``table:FILE`` or ``table:FILE:low=...``; the text is what follows the colon."""
     path, colon, settings = text.rpartition(":")
     if not colon or "=" not in settings:
         path, settings = text, ""
-    return load_arrivals(path, **parse_settings(f"table:{path}", settings, _SETTINGS))
+    hints = {key: type(value) for key, value in _DEFAULTS.items()}
+    return load_table(path, **parse_settings(f"table:{path}", settings, hints, _DEFAULTS))

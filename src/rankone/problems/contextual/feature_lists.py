@@ -29,7 +29,7 @@ from rankone.numerics.seeds import generator
 from rankone.problems.base import Problem
 from rankone.problems.lists.base import ListProblem, check_positions
 from rankone.problems.lists.pbm import examined
-from rankone.problems.product_input import Given, Names, checked_name
+from rankone.problems.product_input import Given, Names
 from rankone.problems.registry import family
 from rankone.specs import one_of, whole_number
 
@@ -219,7 +219,7 @@ class FixedFeatures(_ReadLists, ListProblem):
             got = " x ".join(map(str, self.features.shape))
             raise InputError(f"features of {n_items} items, one row of numbers each", got, "give each item its row")
         self.features_seen = self.features.shape[1]
-        super().__init__(attraction, positions, item_names, name)
+        super().__init__(attraction, positions, item_names=item_names, name=name)
 
     @property
     def weights(self) -> Floats:
@@ -228,18 +228,14 @@ class FixedFeatures(_ReadLists, ListProblem):
 
     def start(self) -> FeatureWorld:
         """Return the world before the first decision."""
-        features = np.ascontiguousarray(self.features.T)
-        return _world(features, self.attraction.copy(), np.zeros(0), self.reading, "linear", self.n_positions)
+        return _world(
+            self.features.T.copy(), self.attraction.copy(), np.zeros(0), self.reading, "linear", self.n_positions
+        )
 
     def value(self, shown: Sequence[int]) -> float:
         """Return what a list earns on average: its clicks (``pbm``), or visitors who leave satisfied."""
         rates = self.weights * self.attraction[list(shown)]
         return float(rates.sum() if self.reading == "pbm" else 1.0 - np.prod(1.0 - rates))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that the class turns back into the same problem."""
-        own = {"features": self.features.tolist(), "positions": self.n_positions, "reading": self.reading}
-        return super().to_dict() | own
 
 
 class FreshFeatures(_ReadLists):
@@ -274,9 +270,9 @@ class FreshFeatures(_ReadLists):
         if self.weights.ndim != 1 or len(self.weights) < 2 or not np.isfinite(self.weights).all():
             raise InputError("weights of at least two features", weights, "give numbers, the intercept last")
         self.n_items, self.features_seen = whole_number("items", items), len(self.weights)
-        self.n_positions = check_positions(positions, self.n_items)
+        self.items, self.n_positions = self.n_items, check_positions(positions, self.n_items)
         self.link, self.reading = one_of("link", link, LINKS), one_of("reading", reading, READING)
-        self.name = checked_name(name, lambda: f"{self.kind}:{self.n_items}x{self.n_positions}:{self.digest[:6]}")
+        self.positions, self.name = self.n_positions, self._named(name)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -287,17 +283,6 @@ class FreshFeatures(_ReadLists):
         """Return the world before the first items are drawn."""
         features, rates = np.zeros((len(self.weights), self.n_items)), np.zeros(self.n_items)
         return _world(features, rates, self.weights.copy(), self.reading, self.link, self.n_positions)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that the class turns back into the same problem."""
-        return {
-            "weights": self.weights.tolist(),
-            "items": self.n_items,
-            "positions": self.n_positions,
-            "link": self.link,
-            "reading": self.reading,
-            "name": self.name,
-        }
 
 
 def _on_sphere(rng: np.random.Generator, count: int, d: int) -> Floats:

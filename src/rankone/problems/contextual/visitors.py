@@ -19,7 +19,6 @@ from rankone.kernels.world import loss, observe, respond
 from rankone.numerics.arrays import Floats, Ints, starts_of
 from rankone.numerics.seeds import generator
 from rankone.problems.base import Problem
-from rankone.problems.product_input import checked_name
 from rankone.problems.registry import family
 from rankone.specs import number_in, whole_number
 
@@ -104,23 +103,23 @@ class Visitors(Problem):
 
     def __init__(self, effects: npt.ArrayLike, sizes: Sequence[int], features: int, name: str | None = None) -> None:
         check_combinations(sizes)
-        self._sizes: Shape = tuple(whole_number("sizes", size) for size in sizes)
-        self.n_context = whole_number("features", features)
-        given, shape = np.array(effects, np.float64), (1 + self.n_context, 1 + sum(self._sizes))
+        self.sizes: Shape = tuple(whole_number("sizes", size) for size in sizes)
+        self.features = self.n_context = whole_number("features", features)
+        given, shape = np.array(effects, np.float64), (1 + self.n_context, 1 + sum(self.sizes))
         if given.size != math.prod(shape) or not np.isfinite(given).all():
             raise InputError(f"{math.prod(shape)} effects", given.size, "give one for no feature and one for each")
         self.effects = given.reshape(shape)
-        self.name = checked_name(name, lambda: f"{self.kind}:{'x'.join(map(str, self.shape))}:{self.digest[:6]}")
+        self.name = self._named(name)
 
     @property
     def shape(self) -> Shape:
         """The number of levels of each factor."""
-        return self._sizes
+        return self.sizes
 
     def start(self) -> VisitorsWorld:
         """Return the world before the first visitor; until then, one without any feature."""
         n = self.effects.shape[1]
-        first = starts_of(self._sizes)
+        first = starts_of(self.sizes)
         world = VisitorsWorld(self.effects.copy(), first, np.zeros(self.n_context), np.zeros(n), np.zeros(1))
         _greet(world)
         return world
@@ -133,21 +132,16 @@ class Visitors(Problem):
         """
         kinds = (np.arange(2**self.n_context)[:, None] >> np.arange(self.n_context)) & 1
         worth = np.insert(np.asarray(kinds if visitors is None else visitors), 0, 1, axis=1) @ self.effects
-        logits, first = worth[:, 0].reshape(-1, *[1] * len(self._sizes)), 1
-        for own, size in enumerate(self._sizes):
+        logits, first = worth[:, 0].reshape(-1, *[1] * len(self.sizes)), 1
+        for own, size in enumerate(self.sizes):
             part = worth[:, first : first + size]
-            logits = logits + part.reshape(len(part), *(size if own == axis else 1 for axis in range(len(self._sizes))))
+            logits = logits + part.reshape(len(part), *(size if own == axis else 1 for axis in range(len(self.sizes))))
             first += size
         return np.asarray(1.0 / (1.0 + np.exp(-logits)))
 
     def known(self) -> dict[str, Any]:
         """Return how many features a visitor has."""
         return {"features": self.n_context}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that the class turns back into the same problem."""
-        effects = self.effects.ravel().tolist()
-        return {"effects": effects, "sizes": list(self._sizes), "features": self.n_context, "name": self.name}
 
 
 @family("visitors", Visitors)

@@ -16,7 +16,7 @@ from rankone.numerics.arrays import Floats
 from rankone.numerics.kl import bernoulli_kl
 from rankone.numerics.seeds import generator
 from rankone.problems.base import Problem
-from rankone.problems.product_input import Given, Names, checked_name, level_names, probabilities
+from rankone.problems.product_input import Given, Names, level_names, probabilities
 from rankone.specs import amount, number_in, whole_number
 
 #: How often each of ten positions of a page of results is looked at, as fitted to a search log; the last is no typo.
@@ -35,13 +35,12 @@ class ListProblem(Problem):
 
     decision_kind: ClassVar[DecisionKind] = "list"
     reward: ClassVar[str]  # what regret counts, in words
-    parameter: ClassVar[str] = ""  # what the world has besides attraction, by the name of its attribute
 
-    def __init__(self, attraction: Given, positions: int, item_names: Names, name: str | None) -> None:
+    def __init__(self, attraction: Given, positions: int, *, item_names: Names = None, name: str | None = None) -> None:
         self.attraction = probabilities(attraction, "attraction")
-        self.n_positions = check_positions(positions, len(self.attraction))
+        self.n_positions = self.positions = check_positions(positions, len(self.attraction))
         self.item_names = level_names(item_names, len(self.attraction), "item")
-        self.name = checked_name(name, lambda: f"{self.kind}:{self.n_items}x{self.n_positions}:{self.digest[:6]}")
+        self.name = self._named(name)
 
     @property
     def n_items(self) -> int:
@@ -91,11 +90,6 @@ class ListProblem(Problem):
             "the best list earns": self.best_value,
         }
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that the class turns back into the same problem."""
-        own = {self.parameter: getattr(self, self.parameter).tolist()} if self.parameter else {}
-        return {"attraction": self.attraction.tolist(), "item_names": self.item_names, "name": self.name} | own
-
     def __repr__(self) -> str:
         sizes = f"{self.n_items} items, {amount(self.n_positions, 'position')}"
         return f"<{type(self).__name__} {self.name}: {sizes}, best {self.best_value:.4g}>"
@@ -103,6 +97,8 @@ class ListProblem(Problem):
 
 class WeightedPositions(ListProblem):
     """Base of the worlds that have a probability for each position, `parameter`, which policies may be told."""
+
+    parameter: ClassVar[str]  # the name of its attribute
 
     @property
     def weights(self) -> Floats:
@@ -115,17 +111,6 @@ class WeightedPositions(ListProblem):
         return {self.parameter: tuple(self.weights.tolist())}
 
 
-class AlikePositions(ListProblem):
-    """Base of the worlds whose positions have nothing of their own: how many there are is all there is to say."""
-
-    def __init__(self, attraction: Given, positions: int, *, item_names: Names = None, name: str | None = None) -> None:
-        super().__init__(attraction, positions, item_names, name)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that the class turns back into the same problem."""
-        return super().to_dict() | {"positions": self.n_positions}
-
-
 def check_positions(n_positions: int, n_items: int) -> int:
     """Refuse more positions than items."""
     result = whole_number("positions", n_positions, example=1)
@@ -135,19 +120,21 @@ def check_positions(n_positions: int, n_items: int) -> int:
     return result
 
 
-def two_levels(n_items: int, n_positions: int, p: float, gap: float) -> list[float]:
-    """Return attractions: p for as many items as there are positions, gap less for all others."""
+def attractions(n_items: int, n_positions: int, p: float, gap: float, mean: float, seed: int) -> list[float]:
+    """Return p for as many items as there are positions and `gap` less for all others; with a mean, low rates."""
     check_positions(n_positions, n_items)
+    seed = whole_number("seed", seed, least=0)
+    if mean:
+        return low_rates(n_items, mean, seed)
     number_in("p", p, "(0, 1]", example=0.2)
     number_in("gap", gap, f"[0, {p}]", example=p / 2)
     return [p] * n_positions + [max(0.0, p - gap)] * (n_items - n_positions)
 
 
-def low_rates(n_items: int, n_positions: int, mean: float, seed: int) -> list[float]:
+def low_rates(n_items: int, mean: float, seed: int) -> list[float]:
     """Return attractions as they are where clicks are rare: Beta(2, b) of that mean, the largest first."""
-    check_positions(n_positions, n_items)
     number_in("mean", mean, "(0, 1)", example=0.06)
-    drawn = generator(whole_number("seed", seed, least=0), "low rates", n_items).beta(2.0, 2.0 / mean - 2.0, n_items)
+    drawn = generator(seed, "low rates", n_items).beta(2.0, 2.0 / mean - 2.0, n_items)
     return np.sort(drawn)[::-1].tolist()
 
 

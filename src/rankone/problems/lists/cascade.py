@@ -16,7 +16,7 @@ import numpy as np
 
 from rankone.kernels.world import loss, respond
 from rankone.numerics.arrays import Floats, Ints
-from rankone.problems.lists.base import AlikePositions, divergence_sum, low_rates, two_levels
+from rankone.problems.lists.base import ListProblem, attractions, divergence_sum
 from rankone.problems.registry import family
 
 
@@ -47,7 +47,7 @@ def _loss(world: CascadeWorld, shown: Any) -> float:
     return world.best[0] - (1.0 - missed)
 
 
-class Cascade(AlikePositions):
+class Cascade(ListProblem):
     """A list is read from the top, up to the first click.
 
     Args:
@@ -111,7 +111,7 @@ def _loss_of_all(world: ConjunctiveWorld, shown: Any) -> float:
     return world.best[0] - works
 
 
-class Conjunctive(AlikePositions):
+class Conjunctive(ListProblem):
     """A list works if each of its items does; items are tried up to the first that fails.
 
     Args:
@@ -155,23 +155,15 @@ def missed_at_random(factors: Floats, n_positions: int) -> float:
 
 
 @family("cascade", Cascade)
-def cascade(n_items: int, n_positions: int, *, p: float = 0.2, gap: float = 0.15) -> Cascade:
-    """A cascade: as many items as positions attract with probability p, all others with p - gap.
+def cascade(
+    n_items: int, n_positions: int, *, p: float = 0.2, gap: float = 0.15, mean: float = 0.0, seed: int = 0
+) -> Cascade:
+    """A cascade: as many items as positions attract with p, all others with p - gap; or, with a mean, all seldom.
 
     >>> cascade(4, 2).attraction.round(2).tolist()
     [0.2, 0.2, 0.05, 0.05]
     """
-    return Cascade(two_levels(n_items, n_positions, p, gap), n_positions)
-
-
-@family("cascade-low", Cascade)
-def cascade_low(n_items: int, n_positions: int, *, mean: float = 0.06, seed: int = 0) -> Cascade:
-    """A cascade of items that few people click: attractions drawn from Beta(2, b) with this mean.
-
-    >>> cascade_low(10, 5).shape
-    (10, 5)
-    """
-    return Cascade(low_rates(n_items, n_positions, mean, seed), n_positions)
+    return Cascade(attractions(n_items, n_positions, p, gap, mean, seed), n_positions)
 
 
 @family("conjunctive", Conjunctive)
@@ -181,4 +173,4 @@ def conjunctive(n_items: int, n_positions: int, *, p: float = 0.95, gap: float =
     >>> conjunctive(4, 2).attraction.round(2).tolist()
     [0.95, 0.95, 0.8, 0.8]
     """
-    return Conjunctive(two_levels(n_items, n_positions, p, gap), n_positions)
+    return Conjunctive(attractions(n_items, n_positions, p, gap, mean=0.0, seed=0), n_positions)

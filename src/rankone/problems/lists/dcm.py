@@ -19,7 +19,7 @@ from rankone.compiling.compiled import inlined
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
 from rankone.numerics.arrays import Floats, Ints
-from rankone.problems.lists.base import AlikePositions, WeightedPositions, divergence_sum, low_rates, two_levels
+from rankone.problems.lists.base import ListProblem, WeightedPositions, attractions, divergence_sum
 from rankone.problems.lists.cascade import missed_at_random
 from rankone.problems.product_input import Given, Names, probabilities
 from rankone.problems.registry import family
@@ -82,7 +82,7 @@ class DCM(WeightedPositions):
         self, attraction: Given, termination: Given, *, item_names: Names = None, name: str | None = None
     ) -> None:
         self.termination = probabilities(termination, "termination", above_zero=True)
-        super().__init__(attraction, len(self.termination), item_names, name)
+        super().__init__(attraction, len(self.termination), item_names=item_names, name=name)
 
     def start(self) -> DCMWorld:
         """Return the world before the first decision."""
@@ -130,7 +130,7 @@ def _loss_by_item(world: SDBNWorld, shown: Any) -> float:
     return world.best[0] - (1.0 - unsatisfied)
 
 
-class SDBN(AlikePositions):
+class SDBN(ListProblem):
     """A list is read from the top; who clicks an item leaves satisfied with a probability of that item.
 
     Args:
@@ -145,7 +145,6 @@ class SDBN(AlikePositions):
 
     kind: ClassVar[str] = "sdbn"
     reward: ClassVar[str] = "visitors who leave satisfied"
-    parameter: ClassVar[str] = "satisfaction"
 
     def __init__(
         self,
@@ -187,25 +186,21 @@ class SDBN(AlikePositions):
         return self.best_value - (1.0 - missed)
 
 
-def _leaving(leave: float, n_positions: int) -> list[float]:
-    return [number_in("leave", leave, "(0, 1]", example=0.5)] * n_positions
-
-
 @family("dcm", DCM)
-def dcm(n_items: int, n_positions: int, *, p: float = 0.2, gap: float = 0.15, leave: float = 0.5) -> DCM:
-    """A dependent click list: as many items as positions attract with p, others with p - gap; some leave after a click.
+def dcm(
+    n_items: int,
+    n_positions: int,
+    *,
+    p: float = 0.2,
+    gap: float = 0.15,
+    leave: float = 0.5,
+    mean: float = 0.0,
+    seed: int = 0,
+) -> DCM:
+    """A dependent click list: items attract with p, or p - gap (with a mean, all seldom); some leave after a click.
 
     >>> dcm(4, 2, leave=0.8).termination.tolist()
     [0.8, 0.8]
     """
-    return DCM(two_levels(n_items, n_positions, p, gap), _leaving(leave, n_positions))
-
-
-@family("dcm-low", DCM)
-def dcm_low(n_items: int, n_positions: int, *, mean: float = 0.06, leave: float = 0.6, seed: int = 0) -> DCM:
-    """A dependent click list of items that few people click: attractions from Beta(2, b) with this mean.
-
-    >>> dcm_low(10, 3).n_positions
-    3
-    """
-    return DCM(low_rates(n_items, n_positions, mean, seed), _leaving(leave, n_positions))
+    number_in("leave", leave, "(0, 1]", example=0.5)
+    return DCM(attractions(n_items, n_positions, p, gap, mean, seed), [leave] * n_positions)

@@ -16,13 +16,13 @@ from rankone.errors import InputError
 from rankone.kernels.decision import DecisionKind
 from rankone.kernels.world import loss, move
 from rankone.numerics.arrays import Floats, Ints
-from rankone.problems.base import Problem, problem_from_dict, problem_to_dict
-from rankone.problems.drift import Drift
+from rankone.problems.base import problem_from_dict, problem_to_dict
+from rankone.problems.drift import Changing, Drift
 from rankone.problems.lists.base import ListProblem
 from rankone.problems.lists.cascade import CascadeWorld
 from rankone.problems.lists.dcm import DCMWorld
 from rankone.problems.lists.pbm import PBMWorld
-from rankone.specs import amount, in_words
+from rankone.specs import amount
 
 
 class Periods(NamedTuple):
@@ -35,37 +35,19 @@ class Periods(NamedTuple):
     now: Floats  # (2,) the period, and the level of the site
 
 
-@extends(PBMWorld)
+@extends(PBMWorld, Periods)
 class DriftingPBMWorld:
-    """A position-based world that changes: see `Periods`."""
-
-    starts: Ints
-    attractions: Floats
-    lists: Ints
-    cycles: Floats
-    now: Floats
+    """A position-based world that changes."""
 
 
-@extends(CascadeWorld)
+@extends(CascadeWorld, Periods)
 class DriftingCascadeWorld:
-    """A cascade that changes: see `Periods`."""
-
-    starts: Ints
-    attractions: Floats
-    lists: Ints
-    cycles: Floats
-    now: Floats
+    """A cascade that changes."""
 
 
-@extends(DCMWorld)
+@extends(DCMWorld, Periods)
 class DriftingDCMWorld:
-    """A dependent click world that changes: see `Periods`."""
-
-    starts: Ints
-    attractions: Floats
-    lists: Ints
-    cycles: Floats
-    now: Floats
+    """A dependent click world that changes."""
 
 
 _WORLDS: dict[type, Any] = {PBMWorld: DriftingPBMWorld, CascadeWorld: DriftingCascadeWorld, DCMWorld: DriftingDCMWorld}
@@ -92,7 +74,7 @@ def _move(world: Any, step: int, rng: Any) -> None:
         world.best[0] = -loss(world, world.lists[period])  # what it loses to nothing is what it earns
 
 
-class DriftingLists(Problem):
+class DriftingLists(Changing):
     """A world of lists that changes as a schedule says.
 
     Args:
@@ -114,23 +96,12 @@ class DriftingLists(Problem):
         made: Any = problem_from_dict(problem) if isinstance(problem, Mapping) else problem
         if not isinstance(made, ListProblem) or type(made.start()) not in _WORLDS:
             raise InputError("lists of a PBM, a Cascade or a DCM that change", repr(made), "take one of these")
-        self.problem: ListProblem = made
+        self.problem = made
         self.drift = Drift.read(schedule) if isinstance(schedule, str) else schedule
         if self.drift.drift or self.drift.wear:
             do = "say changes, at, daily or weekly"
             raise InputError("lists that change at once, or with the whole site", self.drift.label, do)
         self.name = name if name is not None else f"{made.name}|{self.drift.label}"
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Items and positions: what a policy starts with."""
-        return self.problem.shape
-
-    @property
-    def title(self) -> str:
-        """The name in words."""
-        base, mark, label = self.name.partition("|")
-        return f"{in_words(base)}; {label.replace('=', ' = ').replace(',', ', ')}" if mark else self.name
 
     def start(self) -> Any:
         """Return the world before the first decision."""
@@ -141,10 +112,6 @@ class DriftingLists(Problem):
         lists = np.array([problem.best_decision() for problem in each], np.int64)
         starts, cycles, now = self.drift.starts(), self.drift.cycles(), np.array([0.0, 1.0])
         return _WORLDS[type(still)](*map(np.copy, still), *Periods(starts, attractions, lists, cycles, now))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that ``DriftingLists(**values)`` turns back into the same problem."""
-        return {"name": self.name, "problem": problem_to_dict(self.problem), "schedule": self.drift.label}
 
     def known(self) -> dict[str, Any]:
         """Return what policies may be told: of positions, and at which decisions the world changes."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankone.kernels.world import loss, respond
 from rankone.numerics.arrays import Floats
-from rankone.problems.lists.base import CURVE, WeightedPositions, divergence_sum, low_rates, two_levels
+from rankone.problems.lists.base import CURVE, WeightedPositions, attractions, divergence_sum
 from rankone.problems.product_input import Given, Names, probabilities
 from rankone.problems.registry import family
 
@@ -61,7 +61,7 @@ class PBM(WeightedPositions):
         self, attraction: Given, examination: Given, *, item_names: Names = None, name: str | None = None
     ) -> None:
         self.examination = probabilities(examination, "examination", above_zero=True)
-        super().__init__(attraction, len(self.examination), item_names, name)
+        super().__init__(attraction, len(self.examination), item_names=item_names, name=name)
 
     def start(self) -> PBMWorld:
         """Return the world before the first decision."""
@@ -107,20 +107,12 @@ def examined(n_positions: int) -> list[float]:
 
 
 @family("pbm-list", PBM)
-def pbm_list(n_items: int, n_positions: int, *, p: float = 0.2, gap: float = 0.15) -> PBM:
-    """A position-based list: as many items as positions attract with p, others with p - gap; examination 1, .96 ...
+def pbm_list(
+    n_items: int, n_positions: int, *, p: float = 0.2, gap: float = 0.15, mean: float = 0.0, seed: int = 0
+) -> PBM:
+    """A position-based list, examination 1, .96, ...: items attract with p, or p - gap; or, with a mean, all seldom.
 
     >>> pbm_list(10, 5).examination.tolist()
     [1.0, 0.96, 0.76, 0.59, 0.46]
     """
-    return PBM(two_levels(n_items, n_positions, p, gap), examined(n_positions))
-
-
-@family("pbm-low", PBM)
-def pbm_low(n_items: int, n_positions: int, *, mean: float = 0.06, seed: int = 0) -> PBM:
-    """A position-based list of items that few people click: attractions from Beta(2, b) with this mean.
-
-    >>> pbm_low(10, 3).n_positions
-    3
-    """
-    return PBM(low_rates(n_items, n_positions, mean, seed), examined(n_positions))
+    return PBM(attractions(n_items, n_positions, p, gap, mean, seed), examined(n_positions))

@@ -81,15 +81,9 @@ class UBM(ListProblem):
 
     kind: ClassVar[str] = "ubm"
     reward: ClassVar[str] = "clicks"
-    parameter: ClassVar[str] = "examination"
 
     def __init__(
-        self,
-        attraction: Given,
-        examination: Any,
-        *,
-        item_names: Sequence[str] | None = None,
-        name: str | None = None,
+        self, attraction: Given, examination: Any, *, item_names: Sequence[str] | None = None, name: str | None = None
     ) -> None:
         self.examination = probabilities(examination, "examination", dimensions=2)
         rows, columns = self.examination.shape
@@ -97,7 +91,7 @@ class UBM(ListProblem):
             do = "pass a row per position, with a number for no click above and one for each position"
             raise InputError("examination of n_positions rows and n_positions + 1 columns", f"{rows} x {columns}", do)
         self._best: tuple[int, ...] | None = None
-        super().__init__(attraction, len(self.examination), item_names, name)
+        super().__init__(attraction, len(self.examination), item_names=item_names, name=name)
 
     def best_decision(self) -> tuple[int, ...]:
         """Return the best list, or the best that exchanging items finds."""

@@ -14,6 +14,7 @@ from statistics import NormalDist
 import numpy as np
 
 from rankone.errors import InputError
+from rankone.numerics.arrays import Floats
 from rankone.problems.product import Product
 
 _POINTS = np.linspace(-6.0, 6.0, 241)  # standard deviations of the best level's own rate
@@ -42,9 +43,8 @@ def equal_split_visitors(problem: Product, power: float, error: float = 0.05, ma
     level = NormalDist().inv_cdf(1.0 - error / (2.0 * sum(len(each) - 1 for each in margins)))
 
     def reached(visitors: float) -> bool:
-        return (
-            math.prod(_power(visitors / len(each), each[0], each[1:], level, margin_ratio) for each in margins) >= power
-        )
+        each_sure = (_power(visitors / len(each), each[0], each[1:], level, margin_ratio) for each in margins)
+        return math.prod(each_sure) >= power
 
     low, high = 1.0, 2.0
     while not reached(high):
@@ -55,23 +55,12 @@ def equal_split_visitors(problem: Product, power: float, error: float = 0.05, ma
     return high
 
 
-def _power(
-    visitors: float,
-    best: float,
-    others: np.ndarray[tuple[int], np.dtype[np.float64]],
-    level: float,
-    margin_ratio: float,
-) -> float:
+def _power(visitors: float, best: float, others: Floats, level: float, margin_ratio: float) -> float:
     """Return the probability that the best level's rate, times `margin_ratio`, is above all others."""
     pooled = 0.5 * (margin_ratio * best + others)  # a rate of either, if they were equal
     needed = level * np.sqrt((pooled * (margin_ratio - pooled) + pooled * (1.0 - pooled)) / visitors)
     own, theirs = margin_ratio * math.sqrt(best * (1.0 - best) / visitors), np.sqrt(others * (1.0 - others) / visitors)
     seen = margin_ratio * best + _POINTS[:, None] * own  # the comparisons share the best one's luck
-    each = _normal((seen - needed - others) / np.maximum(theirs, 1e-300))
+    each = np.vectorize(NormalDist().cdf)((seen - needed - others) / np.maximum(theirs, 1e-300))
     weights = np.exp(-0.5 * _POINTS**2)
     return float((weights * each.prod(axis=1)).sum() / weights.sum())
-
-
-def _normal(x: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Return the normal distribution function."""
-    return 0.5 * (1.0 + np.vectorize(math.erf)(x / math.sqrt(2.0)))

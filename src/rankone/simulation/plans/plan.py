@@ -288,9 +288,7 @@ def _span(aim: str, case: Case, error: float, seed: int, report: Callable[[int],
             return Span(aim, None, None, None, rounded(visitors * scale))
     verdicts = sorted(math.inf if each.verdict is None else each.verdict * scale for each in results)
     median, late = (_quantile(verdicts, share) for share in (0.5, 0.9))
-    gap = (
-        case.rate * case.lift / (rehearsed.rate * rehearsed.lift)
-    )  # of a visitor who sees another pair, here and there
+    gap = case.rate * case.lift / (rehearsed.rate * rehearsed.lift)  # what another pair loses, here and there
     lost = float(np.mean([each.lost for each in results])) * scale * gap
     known = [rounded(each) if math.isfinite(each) else None for each in (median, late, lost + late)]
     return Span(aim, known[0], known[1], known[2] and rounded(lost), rounded(visitors * scale))

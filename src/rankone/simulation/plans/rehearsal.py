@@ -11,7 +11,7 @@ for the others alone.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,43 +42,6 @@ from rankone.problems.product import Product
 from rankone.problems.product_world import ProductWorld, rate_of
 from rankone.problems.rank_one import RankOne
 from rankone.problems.registry import as_problem
-from rankone.specs import one_of
-
-_DAY = 2_000  # visitors
-
-
-def _step(times: float) -> Callable[[Floats], Floats]:
-    return lambda passed: np.where(passed < 0.25, 1.0, times)
-
-
-#: By name, the factor of the site after each part of all visitors, from 0 to 1; the cycle counts visitors.
-_MOVEMENTS: dict[str, Callable[[Floats], Floats]] = {
-    "steady": np.ones_like,
-    "doubled": _step(2.0),
-    "up by half": _step(1.5),
-    "halved": _step(0.5),
-    "trend": lambda passed: 0.5 + passed,
-    "two changes": lambda passed: np.select([passed < 1 / 3, passed < 2 / 3], [1.0, 2.0], 0.5),
-}
-MOVEMENTS = (*_MOVEMENTS, "cycle")
-
-
-def movement(name: str, visitors: int) -> Floats:
-    """Return the factor of the site's click rate at each visitor.
-
-    Args:
-        name: "steady"; "doubled", "up by half" and "halved" after a quarter of the visitors; "trend", from a half to
-            one and a half in a straight line; "two changes", doubled after a third and a quarter of that after two
-            thirds; "cycle", a day of 2,000 visitors in which the rate goes up and down by 60%.
-        visitors: how many.
-
-    >>> movement("doubled", 4).tolist(), movement("two changes", 3).tolist()
-    ([1.0, 2.0, 2.0, 2.0], [1.0, 2.0, 0.5])
-    """
-    if name == "cycle":
-        return np.asarray(1.0 + 0.6 * np.sin(2.0 * np.pi * np.arange(visitors) / _DAY))
-    return np.asarray(_MOVEMENTS[one_of("site", name, MOVEMENTS)](np.arange(visitors) / visitors))
-
 
 _renew, _look_due = noalloc(renew), noalloc(look_due)
 _LUCK = "visitors"  # names the visitors of a run in the tree of seeds
@@ -211,7 +174,7 @@ def simulate_experiment(
     error: float = ERROR_RATE,
     visitors: int = 100_000,
     checkpoints: Sequence[int] = (),
-    site: str | Floats = "steady",
+    site: Floats | None = None,
     after: str = "play",
     runs: int = 20,
     seed: int = 0,
@@ -226,8 +189,7 @@ def simulate_experiment(
         error: of the verdict.
         visitors: at most.
         checkpoints: decisions at which the clicks lost are noted.
-        site: how the click rate of the whole site moves (`rankone.simulation.plans.rehearsal`), or its factor at each
-            visitor.
+        site: the factor of the whole site's click rate at each visitor; None: it stays.
         after: the verdict: "stop" there, "play" on, or play on and "weigh" what comes after it too.
         runs: rehearsals.
         seed: of all of them.
@@ -240,7 +202,7 @@ def simulate_experiment(
     how = aim if isinstance(aim, Aim) else AIMS[aim]
     chosen = as_policy(policy)
     chosen = (chosen.live() if how.explore else chosen).with_horizon(visitors)
-    factors = movement(site, visitors) if isinstance(site, str) else np.asarray(site, np.float64)
+    factors = np.ones(1) if site is None else np.asarray(site, np.float64)
     if not factors.min() >= 0.0 or not factors.max() * problem.best_mean <= 1.0:
         most = f"{factors.max() * problem.best_mean:g} for the best pair"
         raise InputError("click rates from 0 to 1 at all times", most, "let the site's rate move less")

@@ -148,20 +148,6 @@ def with_ends(table: pl.DataFrame, error: Floats, low: Floats, high: Floats) -> 
     return table.with_columns(se=pl.Series(error).fill_nan(None), low=low, high=high)
 
 
-def binomial_ends(clicks: Floats, impressions: Floats, level: float) -> tuple[Floats, Floats, Floats]:
-    """Return standard error, low and high of shares (Wilson 1927): they neither collapse at 0 nor at 1.
-
-    >>> _, low, high = binomial_ends(np.array([20.0]), np.array([20.0]), 0.95)
-    >>> low.round(3).tolist(), high.tolist()
-    ([0.839], [1.0])
-    """
-    z, n = z_of(level), np.maximum(impressions, 1e-300)
-    share = clicks / n
-    middle = (share + z * z / (2.0 * n)) / (1.0 + z * z / n)
-    reach = z / (1.0 + z * z / n) * np.sqrt(share * (1.0 - share) / n + z * z / (4.0 * n * n))
-    return np.sqrt(share * (1.0 - share) / n), np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
-
-
 _CANDIDATES = 40  # pairs whose lower bound is computed: those with the highest by the curvature
 _OFTEN = 20  # impressions of a pair that may be recommended
 WIDE = 3.0  # an interval whose ends are further apart than this factor says little

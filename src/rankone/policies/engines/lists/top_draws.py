@@ -4,13 +4,12 @@ Every item draws from its posterior Beta(clicks + 1, looks - clicks + 1), and th
 exactly that (up to rounding); only draws that can be among the K largest are made.
 
 * A *bar* x is chosen such that some more than K draws exceed it. For every item p = P(draw > x) is kept, and when the
-  item is looked at it changes by a recurrence, not by another integral (`numerics.beta_tail`).
+  item is looked at it changes by a recurrence, not by another integral (`numerics.betas.beta`).
 * *Hot* items (p >= 0.25) draw in full.
 * Of the *cold* ones, nobody draws who stays below the bar. Lay shares -log(1 - p) of all cold items on a line and let
   points fall on it, one a unit on average (a Poisson process): an item exceeds the bar if a point falls on its share,
   which happens with probability p, independently of the others. From a point we step to the end of its owner's share
-  and wait for the next: a few steps in a tree of sums (`numerics.sum_tree`). Who exceeds the bar draws from the part of
-  its Beta above it.
+  and wait for the next: a few steps in a tree of sums. Who exceeds the bar draws from the part of its Beta above it.
 * If fewer than K exceed the bar (one list in a hundred), the others draw too, from the part below it.
 * When the mean number of draws above the bar comes too close to K, or gets too large, the next list draws in full and a
   new bar is chosen among its draws.
@@ -24,10 +23,9 @@ from typing import Annotated, Any, NamedTuple
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import Belief, believe, decide, learn, relearn
 from rankone.numerics.arrays import Floats, Ints
-from rankone.numerics.betas.beta import draw_beta
-from rankone.numerics.betas.beta_tail import after_look, draw_above, tail
+from rankone.numerics.betas.beta import after_look, draw_above, draw_beta, tail
 from rankone.numerics.states import start_state
-from rankone.numerics.structures.sum_tree import owner, set_share, start_sums, sum_up
+from rankone.numerics.structures.trees import owner, set_share, start_sums, sum_up
 from rankone.policies.engines.lists.layout import beta_belief, looked_at
 
 # Columns of `TopDrawsState.chances`; fields of `bar` and of `counters`.
