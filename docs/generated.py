@@ -195,7 +195,7 @@ def _explained(parameter: Any) -> str:
 
 def policies() -> str:
     """List the policies with their parameters, as `rankone policies` does; a name leads to its class."""
-    from rankone.cli.study.policies import policy_facts
+    from rankone.cli.study.catalogue import policy_facts
     from rankone.policies import known_policies
 
     facts, homes = policy_facts(), public_names()
@@ -208,7 +208,7 @@ def policies() -> str:
 
 def families() -> str:
     """List the families of problems, as `rankone problems` does."""
-    from rankone.cli.study.problems import family_facts
+    from rankone.cli.study.catalogue import family_facts
 
     return _facts(family_facts(), code=("problem", "parameters"))
 

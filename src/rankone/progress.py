@@ -45,21 +45,26 @@ class Bar:
     def __init__(self, what: str, after: float = 0.0) -> None:
         self._what, self._after, self._drawn, self._start = what, after, 0.0, time.monotonic()
         self._handle: Any = None
+        self.first: int | None = None  # what was finished when it began: an earlier call may have kept it
         self._in_notebook = _in_notebook()
 
-    def __call__(self, finished: int, total: int, *more: object) -> None:
-        """Draw, unless it was drawn a moment ago."""
+    def __call__(self, finished: int, total: int, part: object = None) -> None:
+        """Draw, unless it was drawn a moment ago; a text as `part` names what is counted instead."""
         now = time.monotonic()
+        self.first = finished if self.first is None else self.first
         if now - self._start < self._after or (finished < total and now - self._drawn < _PAUSE):
             return
         self._drawn = now
-        text = f"{finished:,} of {total:,} {self._what}, {now - self._start:,.0f} s"
+        passed = now - self._start
+        text = f"{finished:,} of {total:,} {part if isinstance(part, str) else self._what}, {passed:,.0f} s"
+        if self.first < finished < total:
+            text += f", about {passed / (finished - self.first) * (total - finished):,.0f} s left"
         if self._in_notebook:
             self._show(f'<progress value="{finished}" max="{total}" style="width:20em"></progress> {text}', text)
         elif sys.stderr.isatty() or finished == total:
             done = _WIDTH * finished // max(1, total)
             end = "\n" if finished == total else ""
-            sys.stderr.write(f"\r[{'#' * done}{'.' * (_WIDTH - done)}] {text}{end}")
+            sys.stderr.write(f"\r[{'#' * done}{'.' * (_WIDTH - done)}] {text:<{2 * _WIDTH}}{end}")
             sys.stderr.flush()
 
     def _show(self, html: str, text: str) -> None:

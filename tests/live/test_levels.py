@@ -89,7 +89,7 @@ def test_an_era_that_begins_before_any_outcome_is_laid_out(name, sqlite_db):
 def test_eliminated_lines_stay_out_unless_their_winner_retires(sqlite_db):
     experiment = start(sqlite_db, "rank1elim-kl:horizon=2000", n_rows=4, explore=0)
     audience = Audience(rows=(0.95, 0.1, 0.1), cols=(0.9, 0.8))
-    while experiment.look(lambda fold: race(fold.state).rows.all()):  # until rows are eliminated
+    while experiment.look(lambda fold: race(fold.state).left[0].all()):  # until rows are eliminated
         for decision in experiment.ask(count=50):
             clicked = bool(audience.rng.random() < audience.means[min(row_of(decision), 2), col_of(decision)])
             experiment.tell(decision.id, clicked)

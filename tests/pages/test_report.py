@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import dataclasses
 import io
 import json
 import re
@@ -115,8 +116,11 @@ def test_an_arena(tmp_path):
     found = rankone.arena(["two-by-two"], ["ucb1"], runs=2, quick=True, workers=1)
     found.save(tmp_path)
     assert_frame_equal(Arena.load(tmp_path).scores(), found.scores())
-    assert "ucb1" in found.headline
-    assert len(found.headline.split()) <= 25
+    assert found.headline == "uts has the least regret over 1 problem."
+    beaten = dataclasses.replace(found, against="ucb1")
+    assert re.fullmatch(
+        r"uts has the least regret: -\d+% against ucb1, at worst -\d+% on two-by-two\.", beaten.headline
+    )
     blocks, _ = code(rankone.report(tmp_path).read_text())
     again = run_python(blocks[0])["result"]
     assert_frame_equal(again.table.drop("seconds"), found.table.drop("seconds"))

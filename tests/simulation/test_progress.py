@@ -46,7 +46,7 @@ def test_who_asks_for_no_bar_sees_one_after_a_second(monkeypatch: pytest.MonkeyP
     assert screen.getvalue() == ""
     now[0] = 1.5
     bar(2, 3)
-    assert screen.getvalue().endswith("] 2 of 3 tests, 2 s")
+    assert screen.getvalue().rstrip().endswith("] 2 of 3 tests, 2 s, about 2 s left")
     quiet = as_progress(False, "tests", late=True)
     now[0] = 9.0
     quiet(3, 3)

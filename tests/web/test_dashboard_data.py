@@ -11,15 +11,15 @@ from rankone.live.journal.events import AT, COLUMNS, KIND, Kind
 from rankone.live.report.rates import uniform_rate
 from rankone.numerics.seeds import generator
 from rankone.web import timeline as timeline_module
-from rankone.web.dashboard_data import MAX_SHOWN, DashboardData
+from rankone.web.dashboard_data import MAX_SHOWN, report_of, view_of
+from rankone.web.encoding import encode
 from rankone.web.timeline import SIMULATED, Timeline
 from tests.levels import row_of
 from tests.live.helpers import Clock, at, start
 
 
-def watch(experiment, db, clock=lambda: 0.0):
-    reader = Database(db, read_only=True)
-    return DashboardData(experiment, reader, clock), reader
+def viewed(experiment, reader):
+    return json.loads(encode(view_of(experiment, Timeline(reader, experiment.name))))
 
 
 def test_the_timeline_counts_what_the_journal_holds(db):
@@ -55,27 +55,12 @@ def test_the_timeline_counts_what_the_journal_holds(db):
     experiment.close()
 
 
-def test_a_view_is_used_again_for_a_second(sqlite_db):
-    experiment, now = start(sqlite_db), [100.0]
-    views, reader = watch(experiment, sqlite_db, lambda: now[0])
-    experiment.ask(3)
-    assert json.loads(views.view())["report"]["decisions"] == 3
-    experiment.ask(2)
-    now[0] += 0.99
-    assert json.loads(views.view())["report"]["decisions"] == 3
-    assert json.loads(views.report())["decisions"] == 5  # reports are never old
-    now[0] += 0.02
-    assert json.loads(views.view())["report"]["decisions"] == 5
-    reader.close()
-    experiment.close()
-
-
 def test_heat_maps_show_the_busiest_lines_and_the_leader(sqlite_db):
     experiment = start(sqlite_db, n_rows=40, n_cols=2, policy="uniform")
     for decision in experiment.ask(400):
         experiment.tell(decision.id, row_of(decision) == 39)
-    views, reader = watch(experiment, sqlite_db)
-    view = json.loads(views.view())
+    reader = Database(sqlite_db, read_only=True)
+    view = viewed(experiment, reader)
     heat, report = view["heat"], view["report"]
     rows, cols = heat["levels"]
     assert (len(rows), len(cols)) == (MAX_SHOWN, 2)
@@ -88,8 +73,7 @@ def test_heat_maps_show_the_busiest_lines_and_the_leader(sqlite_db):
 
 def test_views_tell_the_truth_while_others_write(sqlite_db):
     experiment = start(sqlite_db)
-    ticks = iter(range(10**9))
-    views, reader = watch(experiment, sqlite_db, lambda: 10.0 * next(ticks))  # every view is a new one
+    reader = Database(sqlite_db, read_only=True)
     over = threading.Event()
 
     def write():
@@ -101,7 +85,7 @@ def test_views_tell_the_truth_while_others_write(sqlite_db):
     writer.start()
     seen = []
     for _ in range(30):
-        view = json.loads(views.view())
+        view = viewed(experiment, reader)
         counts = view["report"]["outcomes"]
         known = counts["clicked"] + counts["not_clicked"]
         assert known + counts["open"] == view["report"]["decisions"] == np.sum(view["heat"]["decisions"])
@@ -136,10 +120,8 @@ def test_windows_end_before_a_report(sqlite_db):
     clock = Clock()
     with at(clock)("homepage", 2, 2, "ucb1", sqlite_db, outcomes={"window": 10}, durability="off") as experiment:
         experiment.ask(4)
-        views, reader = watch(experiment, sqlite_db)
         clock.pass_seconds(11)
-        assert json.loads(views.report())["outcomes"]["expired"] == 4
-        reader.close()
+        assert report_of(experiment).outcomes["expired"] == 4
 
 
 def test_a_long_journal_is_counted_in_stretches(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ def test_the_demo_is_decided_within_5000_visitors(tmp_path):
     problem = rankone.as_problem("needle:8x6")
     with running(tmp_path / "rankone.db") as url, Client(url) as client:
         client.create("demo", problem.row_names, problem.col_names, seed=1)
-        simulate_traffic(client, "demo", problem, rate=1e6, visits=5000, batch=100, workers=1, seed=1)
+        simulate_traffic(client, "demo", problem, rate=1e6, visits=5000, batch=100, seed=1)
         report = client.experiment("demo").report()
     (row, col) = problem.best_pairs[0]
     assert report.decided
@@ -31,7 +31,7 @@ def test_visitors_with_features_are_simulated(tmp_path):
     names = names_of(problem)
     assert truth_of(problem, names).startswith("'row ")
     with running(tmp_path / "rankone.db") as url, Client(url) as client:
-        visits, _ = simulate_traffic(client, "demo", problem, rate=1e6, visits=1_200, batch=20, workers=2, seed=1)
+        visits, _ = simulate_traffic(client, "demo", problem, rate=1e6, visits=1_200, batch=20, seed=1)
         (shown,) = client.experiments()
         report = client.experiment("demo").report()
         with Database(tmp_path / "rankone.db", read_only=True) as database:

@@ -125,6 +125,9 @@ def test_one_tokens_traffic_is_undone(tmp_path):
     excluded = command("exclude", db, "homepage", "--token", "4f1c09ab77d2", "--why", "robots")
     assert excluded.output == "1 outcome of 'homepage' excluded.\n"
     assert "Name a source, a token, levels" in str(command("exclude", db, "homepage").exception)
+    later = command("exclude", db, "homepage", "--since", "2099-01-01T08:30Z")
+    assert later.output == "0 outcomes of 'homepage' excluded.\n"
+    assert "'tomorrow' is not a time" in command("exclude", db, "homepage", "--since", "tomorrow").output
 
 
 def test_tables_are_brought_up_to_date_on_request(tmp_path, monkeypatch):

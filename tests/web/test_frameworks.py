@@ -128,10 +128,8 @@ def test_the_async_client_does_what_the_client_does(homepage):
             assert (await page.track("v1", "click")).status == "held"
             assert [each.status for each in await page.tell_many([(decisions[2], True)])] == ["held"]
             assert (await page.void(decisions[3])).status == "void"
-            assert (await client.call(page.remote.stop, {"headline": "A", "image": "1"})) == {
-                "headline": "A",
-                "image": "1",
-            }
+            shown = {"headline": "A", "image": "1"}
+            assert await page.stop(shown) == await client.call(page.remote.stop, shown) == shown
             return await page.report()
 
     report = asyncio.run(use(homepage._transport.address))

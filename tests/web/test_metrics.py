@@ -8,7 +8,6 @@ from rankone.errors import Contradiction, UnknownDecision
 from rankone.live import Database, Experiment
 from rankone.live.messages import Outcome
 from rankone.numerics.seeds import generator
-from rankone.web.dashboard_data import DashboardData
 from rankone.web.server import service
 from rankone.web.server.metrics import Figures, Meters, figures
 from rankone.web.server.routes import routes_service
@@ -128,15 +127,15 @@ def test_histograms_add_up():
     assert up_to == {"0.001": 1, "0.005": 2, "0.1": 3}
     assert found["rankone_http_request_seconds_bucket", ("le", "+Inf"), ask] == 4
     assert (found["rankone_http_request_seconds_count", ask], found["rankone_commit_requests_sum",]) == (4, 7)
-    assert found["rankone_commit_requests_bucket", ("le", "10")] == 1
+    assert found["rankone_commit_requests_bucket", ("le", "10.0")] == 1
 
 
 def test_of_experiments_that_rest_nothing_is_looked_at(tmp_path, monkeypatch):
     """A thousand that nobody uses took a third of a core, and seconds for each look of Prometheus."""
     made, settled, ticks = [], [], []
-    figures, settle, last_events = routes_service.figures, DashboardData.settle, service.Service.last_events
+    figures, settle, last_events = routes_service.figures, Experiment.settle, service.Service.last_events
     monkeypatch.setattr(routes_service, "figures", lambda fold: made.append(fold.settings.name) or figures(fold))
-    monkeypatch.setattr(DashboardData, "settle", lambda self: settled.append(self) or settle(self))
+    monkeypatch.setattr(Experiment, "settle", lambda self: settled.append(self) or settle(self))
     monkeypatch.setattr(service, "_TICK", 0.05)
 
     async def ticked(self):

@@ -46,7 +46,8 @@ def test_a_tab_for_each_goal(shop, open_page, size):
     tabs = page.get_by_role("tab")
     assert [tab.inner_text().split()[0] for tab in tabs.all()] == ["order", "signup", "refund"]
     panel = page.locator("#goals")
-    assert "It steers." in panel.inner_text()
+    assert panel.inner_text().startswith("More is better, capped at 200. It steers.")
+    assert panel.locator(".scroll").evaluate("shown => shown.scrollWidth <= shown.clientWidth"), "nothing is cut"
     assert "per visitor" in panel.inner_text()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     tabs.nth(2).click()

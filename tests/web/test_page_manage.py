@@ -65,6 +65,19 @@ def changes(page):
     return list(zip(cells[::2], cells[1::2], strict=True))
 
 
+def test_what_is_half_typed_stays_when_forms_are_made_again(closed, open_page):
+    url, admin, _, database = closed
+    with Database(database.where) as other:
+        Experiment("typing", ["A", "B"], ["1", "2"], "ucb1", other, seed=7).close()
+        page = manage(open_page, url, admin, "typing")
+        form(page, "Exclude outcomes").get_by_label("Source").fill("robot")
+        form(page, "New token").get_by_label("read").check()
+        Experiment("typing", db=other).add_level("row", "late")
+        page.locator("#manage-parts option", has_text="late").first.wait_for(state="attached")
+        assert form(page, "Exclude outcomes").get_by_label("Source").input_value() == "robot"
+        assert form(page, "New token").get_by_label("read").is_checked()
+
+
 def test_an_operator_does_everything_from_the_page(closed, open_page):
     url, admin, _, database = closed
     me = admin.split("_")[1]

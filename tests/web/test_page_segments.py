@@ -38,11 +38,12 @@ def test_it_says_whether_the_best_depends_on_the_segment(segments, open_page, si
     assert "The best row depends on the segment." in page.inner_text("#segments-note")
     assert "Segments have different winners" in page.inner_text("#warnings")
     rows = page.locator("#segments tbody tr").all()
-    lines = [[cell.strip() for cell in row.inner_text().split("\t")] for row in rows]
+    lines = [[cell.inner_text().strip() for cell in row.locator("th, td").all()] for row in rows]
     assert [line[:3] for line in lines] == [["DE", "phone", "2,400"], ["DE", "desktop", "2,400"]]
     assert "★ Save time today" in lines[0][5]
     assert "★ Work less" in lines[1][5]
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator("#segments").evaluate("it => it.parentElement.scrollWidth <= it.parentElement.clientWidth")
 
 
 def test_it_says_nothing_where_nothing_was_said(segments, open_page):

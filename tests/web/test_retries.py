@@ -114,7 +114,7 @@ def test_a_connection_that_was_idle_for_long_is_not_used_again(url, monkeypatch)
         experiment = client.create("forgotten", **SETTINGS)
         experiment.ask()
         assert proxy.connections == 1
-        monkeypatch.setattr("rankone.client.connection_pool._STALE", 0.0)
+        monkeypatch.setattr("rankone.client.transport._STALE", 0.0)
         experiment.ask()
         assert proxy.connections == 2
 

@@ -8,9 +8,8 @@ from typer.testing import CliRunner
 from rankone import Experiment
 from rankone.cli import build_app
 from rankone.errors import InputError
-from rankone.web.server.listening import listen
 from rankone.web.server.options import ServerOptions
-from rankone.web.server.serve import greeting
+from rankone.web.server.serve import greeting, listen
 
 
 def test_a_taken_port_is_an_error_in_one_voice(tmp_path):

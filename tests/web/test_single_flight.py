@@ -2,10 +2,11 @@
 
 import asyncio
 import time
+from types import SimpleNamespace
 
 import pytest
 
-from rankone.web.server.single_flight import SingleFlight, within
+from rankone.web.server.single_flight import SingleFlight
 
 
 class Work:
@@ -93,21 +94,39 @@ def test_it_takes_its_share_of_the_time_only():
     asyncio.run(crowd())
 
 
-def test_within_its_time_or_not_at_all():
-    async def wait():
-        assert await within(60, asyncio.sleep(0.001, "done")) == "done"
-        with pytest.raises(TimeoutError):
-            await within(0.001, asyncio.sleep(60))
-        with pytest.raises(ValueError, match="its own"):
-            await within(60, fail())
-        task = asyncio.create_task(within(60, asyncio.sleep(60)))
-        await asyncio.sleep(0)
-        task.cancel()  # by somebody else
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        await asyncio.sleep(0.002)  # nothing comes after
+def test_what_is_fresh_is_used_again_until_it_is_too_old(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("rankone.web.server.single_flight.time", SimpleNamespace(monotonic=lambda: now[0]))
 
-    async def fail():
-        raise ValueError("its own")
+    async def look():
+        work = Work()
+        shared = SingleFlight(work, fresh=1.0)
+        assert [await shared.get(), await shared.get()] == [1, 1]
+        now[0] += 0.99
+        shared.forget()
+        assert await shared.get() == 1
+        now[0] += 0.02
+        shared.forget()
+        assert shared._kept is None
+        assert await shared.get() == 2
 
-    asyncio.run(wait())
+    asyncio.run(look())
+
+
+def test_what_failed_leaves_nothing_to_be_used_again(monkeypatch):
+    now, fails = [100.0], [False, True, True]
+    monkeypatch.setattr("rankone.web.server.single_flight.time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    async def make():
+        if fails.pop(0):
+            raise ValueError("away")
+
+    async def look():
+        shared = SingleFlight(make, fresh=1.0)
+        await shared.get()
+        now[0] += 2.0
+        for _ in range(2):
+            with pytest.raises(ValueError, match="away"):
+                await shared.get()
+
+    asyncio.run(look())

@@ -25,7 +25,7 @@ from rankone.web.webhooks import notifier, sending
 from rankone.web.webhooks.addresses import check_public, checked_address
 from rankone.web.webhooks.hooks import EVENTS, add_webhook, list_webhooks, remove_webhook
 from rankone.web.webhooks.occasions import Notes, body_of, occasions
-from rankone.web.webhooks.trying import send_test
+from rankone.web.webhooks.sending import send_test
 from tests.live.helpers import Clock, at
 from tests.programs import rankone
 

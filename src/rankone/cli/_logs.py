@@ -48,21 +48,11 @@ def for_reader(option: list[str] | None, **more: Any) -> dict[str, Any]:
 @contextmanager
 def reading_bar() -> Iterator[Callable[[int, int, int], None]]:
     """Yield a progress function for reading that shows bytes and rows on standard error."""
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rankone.cli._progress import progress_bar
 
-    from rankone.cli._progress import NOTHING_KEPT, late_bar, stopped_by_hand
-
-    rows, times = TextColumn("{task.fields[rows]:,} rows"), (TimeElapsedColumn(), TimeRemainingColumn())
-    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), rows, *times)
-    with stopped_by_hand(lambda: NOTHING_KEPT), late_bar(*columns) as bar:
-        task = bar.add_task("reading", total=None, rows=0)
-
-        def draw(done: int, total: int, rows: int) -> None:
-            bar.start()
-            bar.update(task, completed=done, total=total, rows=rows)
-
+    with progress_bar("bytes") as draw:
         try:
-            yield draw
+            yield lambda done, total, rows: draw(done, total, f"bytes, {rows:,} rows")
         except InputError as error:  # options of the format, also where the command has one of that name
             raise type(error)(as_format_options(error.expected), error.got, as_format_options(error.do)) from None
 

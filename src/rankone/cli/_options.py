@@ -1,6 +1,7 @@
 """Options that several commands read in the same way, and where their work is done: here, or on a Dask cluster."""
 
 import contextlib
+import datetime
 import functools
 import importlib
 import inspect
@@ -28,6 +29,26 @@ def whole_number(text: Any) -> int:
         return parse_whole_number("the value", str(text), example=100_000)  # a default comes here too, as a number
     except InputError as error:
         raise typer.BadParameter(str(error)) from None  # Typer says which option it was
+
+
+def moment(text: Any) -> float:
+    """Read seconds since 1970, a day or a time (of UTC, unless it names a zone).
+
+    >>> moment("86400"), moment("1970-01-02")
+    (86400.0, 86400.0)
+    """
+    with contextlib.suppress(ValueError):
+        return float(text)
+    try:
+        at = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is not a time. Try 2026-11-19 or 2026-11-19T08:30Z.") from None
+    return (at if at.tzinfo else at.replace(tzinfo=datetime.UTC)).timestamp()
+
+
+def moment_option(help: str) -> Any:
+    """Return an option that takes a time."""
+    return typer.Option(None, parser=moment, metavar="TIME", help=f"{help} 2026-11-19, or seconds since 1970.")
 
 
 def json_file(option: str, path: Path | None) -> None:

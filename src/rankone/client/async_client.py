@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from rankone.client.client import Client, RemoteExperiment
 
-if TYPE_CHECKING:
-    from rankone.live.messages import AskDetails, Decision, Outcome
-    from rankone.live.report.report import Report
-
 Found = TypeVar("Found")
+Given = ParamSpec("Given")
 
 
 class AsyncClient:
@@ -68,6 +65,18 @@ class AsyncClient:
         await self.close()
 
 
+def _awaited(
+    method: Callable[Concatenate[RemoteExperiment, Given], Found],
+) -> Callable[Concatenate[AsyncExperiment, Given], Coroutine[Any, Any, Found]]:
+    """Return a method of an experiment at a service, to be awaited."""
+
+    async def call(self: AsyncExperiment, *arguments: Given.args, **keywords: Given.kwargs) -> Found:
+        return await self._call(method, self.remote, *arguments, **keywords)
+
+    named: Any = functools.wraps(method)(call)
+    return named
+
+
 class AsyncExperiment:
     """An experiment at a service: its methods are those of `rankone.Experiment`, to be awaited."""
 
@@ -77,30 +86,13 @@ class AsyncExperiment:
     def __repr__(self) -> str:
         return f"<AsyncExperiment {self.remote.name!r}>"
 
-    async def ask(self, **details: Unpack[AskDetails]) -> Decision:
-        """Return the next decision."""
-        return await self._call(self.remote.ask, **details)
-
-    async def tell(
-        self, decision: str | Decision, clicked: bool | Sequence[int | str] | None = None, **more: Any
-    ) -> Outcome:
-        """Tell the outcome of a decision."""
-        return await self._call(self.remote.tell, decision, clicked, **more)
-
-    async def tell_many(
-        self, outcomes: Iterable[tuple[str | Decision, bool | float]], **more: Any
-    ) -> list[Outcome | Exception]:
-        """Tell many outcomes at once."""
-        return await self._call(self.remote.tell_many, outcomes, **more)
-
-    async def track(self, visitor: str, goal: str, value: float | None = None, **more: Any) -> Outcome:
-        """Tell an outcome of a visitor."""
-        return await self._call(self.remote.track, visitor, goal, value, **more)
-
-    async def void(self, decision: str | Decision) -> Outcome:
-        """Close a decision that was never shown."""
-        return await self._call(self.remote.void, decision)
-
-    async def report(self) -> Report:
-        """Return what leads, and how sure that is."""
-        return await self._call(self.remote.report)
+    ask = _awaited(RemoteExperiment.ask)
+    tell = _awaited(RemoteExperiment.tell)
+    tell_many = _awaited(RemoteExperiment.tell_many)
+    track = _awaited(RemoteExperiment.track)
+    void = _awaited(RemoteExperiment.void)
+    report = _awaited(RemoteExperiment.report)
+    stop = _awaited(RemoteExperiment.stop)
+    resume = _awaited(RemoteExperiment.resume)
+    weights = _awaited(RemoteExperiment.weights)
+    ingest = _awaited(RemoteExperiment.ingest)

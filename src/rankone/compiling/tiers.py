@@ -1,12 +1,9 @@
 """Nobody waits for the compiler: what is not compiled yet runs as plain Python, and another process compiles it.
 
-Kernels are plain functions that give the same bits compiled or not (tested on x86-64), so a live experiment can change
-from one to the other between two decisions. A call of `tiered` runs
-
-* compiled code that this process has, or that is on disk;
-* else, if it is about more than `LONG` events, code that it compiles first, and says so;
-* else plain Python. A process in the background then compiles it (`rankone.compiling.background`), and a later call
-  finds it on disk.
+Kernels give the same bits compiled or not (tested on x86-64), so a live experiment can change from one to the other
+between two decisions. A call of `tiered` runs compiled code that this process has, or that is on disk; else, if it is
+about more than `LONG` events, code that it compiles first, and says so; else plain Python, while a process in the
+background compiles it (`rankone.compiling.background`) for a later call.
 
 RANKONE_COMPILE=first compiles before anything runs; with RANKONE_COMPILE=never live experiments and agents run as plain
 Python throughout. Code of a user's own module is compiled first: another process may not find that module.
@@ -73,9 +70,7 @@ class _Entry(CPUDispatcher):
 
 
 class Tiered:
-    """An entry point, for policies and worlds of these modules, that runs as plain Python as long as it is not
-    compiled.
-    """
+    """An entry point, for policies and worlds of these modules, that runs as plain Python until it is compiled."""
 
     def __init__(self, entry: Callable[..., Any], *modules: str) -> None:
         self._entry, self._modules = entry, modules

@@ -1,7 +1,6 @@
 """When a policy hears of its outcomes, where that is not at once: late, or in batches.
 
-The loop that plays (`rankone.kernels.play`) lets `deliver` tell the policy what is due before each decision, and `file`
-keep what came of the decision until it is.
+The loop that plays lets `deliver` tell the policy what is due before each decision, and `file` keep what came of it.
 """
 
 import math

@@ -218,16 +218,6 @@ class Race(NamedTuple):
     stage: int
     left: tuple[Mask, ...]  # a mask for each factor
 
-    @property
-    def rows(self) -> Mask:
-        """Of pairs: which rows are not eliminated."""
-        return self.left[0]
-
-    @property
-    def cols(self) -> Mask:
-        """Of pairs: which columns are not eliminated."""
-        return self.left[1]
-
 
 @optional
 def race(state: Any) -> Race | None:

@@ -73,6 +73,11 @@ def family(name: str, kind: type[Problem] = RankOne, *, factors: Factors | None 
         first, second, *others = signature.parameters
         defaults = {key: signature.parameters[key].default for key in others}
 
+        def canonical(sizes: Sequence[int], given: Mapping[str, Any]) -> str:
+            values = {key: _shortest(given.get(key, default)) for key, default in defaults.items()}
+            changed = [f"{key}={value_text(value)}" for key, value in values.items() if value != defaults[key]]
+            return ":".join(filter(None, [name, "x".join(map(str, sizes)), ",".join(changed)]))
+
         @functools.wraps(draw)
         def make(*args: Any, **keywords: Any) -> Problem:
             given = signature.bind(*args, **keywords)
@@ -80,9 +85,7 @@ def family(name: str, kind: type[Problem] = RankOne, *, factors: Factors | None 
                 given.arguments[side] = whole_number(side, given.arguments[side])
             drawn = draw(*given.args, **given.kwargs)
             made: Problem = RankOne(*drawn) if kind is RankOne else drawn
-            values = {key: _shortest(given.arguments.get(key, default)) for key, default in defaults.items()}
-            sizes = [given.arguments[first], given.arguments[second]]
-            made.name = _canonical(name, sizes, values, defaults)
+            made.name = canonical([given.arguments[first], given.arguments[second]], given.arguments)
             return made
 
         def make_factors(sizes: Sequence[int], **parameters: Any) -> Product:
@@ -90,8 +93,7 @@ def family(name: str, kind: type[Problem] = RankOne, *, factors: Factors | None 
             drawn = typing.cast("Factors", factors)(list(sizes), **defaults | parameters)
             named = dict(zip(string.ascii_uppercase, drawn, strict=False))
             levels = {key: [f"{key}{index + 1}" for index in range(len(values))] for key, values in named.items()}
-            values = {key: _shortest(parameters.get(key, default)) for key, default in defaults.items()}
-            return Product(named, level_names=levels, name=_canonical(name, sizes, values, defaults))
+            return Product(named, level_names=levels, name=canonical(sizes, parameters))
 
         explanation = (inspect.getdoc(draw) or "").partition("\n")[0]
         parameters = types.MappingProxyType(defaults)
@@ -100,11 +102,6 @@ def family(name: str, kind: type[Problem] = RankOne, *, factors: Factors | None 
         return make
 
     return register
-
-
-def _canonical(name: str, shape: Sequence[int], values: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
-    changed = [f"{key}={value_text(value)}" for key, value in values.items() if value != defaults[key]]
-    return ":".join(filter(None, [name, "x".join(map(str, shape)), ",".join(changed)]))
 
 
 def known_families() -> Mapping[str, Family]:

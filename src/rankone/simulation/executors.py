@@ -1,5 +1,4 @@
-"""Carrying out units of work: in this process, in local processes, or on any `concurrent.futures.Executor` (a Dask
-cluster)."""
+"""Carrying out units of work: in this process, in local processes, or on any `concurrent.futures.Executor` (Dask's)."""
 
 import contextlib
 import os

@@ -1,7 +1,7 @@
 """Identification studies: how many decisions until a rule is sure of the best combination, and how often is it wrong?
 
 * Fixed confidence (Garivier, Kaufmann, COLT 2016): the rule stops when it is sure, with an error of at most e. The mean
-  number of decisions until then is at least about T* log(1 / e) (`rankone.problems.theory.bounds`).
+  number of decisions until then is at least about T* log(1 / e) (`rankone.problems.theory.time_to_be_sure`).
 * Fixed budget (Audibert, Bubeck, Munos, COLT 2010): the rule names a combination after n decisions; what counts is how
   often that is not the best. Named is the winner, where there is one, or else the best of the likeliest product.
 

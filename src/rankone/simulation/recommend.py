@@ -124,10 +124,8 @@ def recommend(
     Rank1ElimKL(horizon=1000000, c=3.0)
     >>> recommend(rank1=None, combinations=64).policy.label, recommend(changes=True).policy.label
     ('insured-uts', 'glr-uts')
-    >>> recommend(feedback_model="cascade").policy.label
-    'cascade-ts'
-    >>> recommend(users="often").policy.label
-    'mixture-ts'
+    >>> [recommend(**known).policy.label for known in ({"feedback_model": "cascade"}, {"users": "often"})]
+    ['cascade-ts', 'mixture-ts']
     >>> recommend(features="items").policy.label, recommend(features="visitors").policy.label
     ('cascade-logit-ts', 'logit-ts')
     """

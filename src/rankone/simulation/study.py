@@ -181,17 +181,16 @@ class Study(Shown):
         ('uts', 'ucb1')
         """
         final = self._runs.select("problem", "policy", "run", regret=pl.col("regret").list.last())
-        order = pl.DataFrame({"policy": self.policies, "rank": range(len(self.policies))})
-        final = final.with_columns(mean=pl.col("regret").mean().over("problem", "policy")).join(order, on="policy")
-        pairs = final.join(final, on=["problem", "run"], suffix="_other", maintain_order="left_right").filter(
-            (pl.col("mean") < pl.col("mean_other"))
-            | ((pl.col("mean") == pl.col("mean_other")) & (pl.col("rank") < pl.col("rank_other")))
-        )
+        pairs = final.join(final, on=["problem", "run"], suffix="_other", maintain_order="left_right")
+        pairs = pairs.filter(pl.col("policy") != pl.col("policy_other"))
         less, regret, other = pl.col("regret_other") - pl.col("regret"), pl.col("regret"), pl.col("regret_other")
         spread = less.std() if self.paired else (regret.var() + other.var()).sqrt()
         table = pairs.group_by("problem", "policy", pl.col("policy_other").alias("other"), maintain_order=True).agg(
             runs=pl.len(), difference=less.mean(), se=spread / pl.len().sqrt(), better=(less > 0).mean()
         )
+        rank = {label: index for index, label in enumerate(self.policies)}
+        before = pl.col("policy").replace_strict(rank) < pl.col("other").replace_strict(rank)
+        table = table.filter((pl.col("difference") > 0) | ((pl.col("difference") == 0) & before))
         return self._with_feedback(table)
 
     def only(self, policies: Sequence[str]) -> Study:

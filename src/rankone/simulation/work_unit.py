@@ -24,9 +24,7 @@ from rankone.simulation.feedback import AT_ONCE, Feedback
 
 
 def versions(*modules: str) -> Mapping[str, str]:
-    """What the numbers of a run depend on besides its unit: the versions, and a user's modules, of the code that plays
-    it.
-    """
+    """What the numbers of a run depend on besides its unit: versions, and a user's modules, of the code that plays."""
     result = {
         "rankone": __version__,
         "Numba": numba.__version__,

@@ -1,6 +1,4 @@
-"""What a policy is tested in: small tables of click rates, (rows, columns) for pairs and (items, positions) for
-lists.
-"""
+"""What a policy is tested in: tables of click rates, (rows, columns) for pairs and (items, positions) for lists."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

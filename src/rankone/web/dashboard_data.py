@@ -1,17 +1,16 @@
 """What the page shows of an experiment. Readers must not slow down writers: the newest state is copied in the writer's
-turn, everything else happens outside it, and a view is used again until it is a second old (longer for large ones)."""
+turn, everything else happens outside it.
+"""
 
 import copy
 import math
-import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankone.live import Database, Experiment
+from rankone.live import Experiment
 from rankone.live.factors import Levels, margin
 from rankone.live.fold.fold import Fold
 from rankone.live.fold.unknown_policy import UnknownPolicy
@@ -22,74 +21,34 @@ from rankone.web.timeline import Timeline
 
 MAX_SHOWN = 24  # levels of each factor in a heat map
 MAX_COMBINATIONS = 500  # in the table of combinations
-_FRESH = 1.0  # seconds
-_SHARE = 0.05  # of the time, at most, is spent on views of one experiment
 
 Ints = npt.NDArray[np.int64]
 
 
-class DashboardData:
-    """What the page shows of one experiment; for any thread."""
+def report_of(experiment: Experiment) -> Report:
+    """Return the report of this moment; for any thread."""
+    experiment.settle()
+    return make_report(experiment.look(_still))
 
-    def __init__(
-        self,
-        experiment: Experiment,
-        reader: Database,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._experiment, self._clock = experiment, clock
-        self._making = threading.Lock()
-        self._timeline = Timeline(reader, experiment.name)
-        self._view = b""
-        self._until = float("-inf")
 
-    def settle(self) -> float:
-        """End the windows that are over; return for how many seconds there is nothing to do, if nothing happens."""
-        return self._experiment.settle()
-
-    def forget(self) -> None:
-        """Forget a view that is too old to be shown."""
-        if self._clock() >= self._until:
-            self._view = b""
-
-    def report(self) -> bytes:
-        """Return the report of this moment, as JSON."""
-        return encode(self.made_report().to_dict())
-
-    def made_report(self) -> Report:
-        """Return the report of this moment."""
-        self.settle()
-        return make_report(self._experiment.look(_still))
-
-    def view(self) -> bytes:
-        """Return what the page shows, at most a little old, as JSON: many may look, it is written once."""
-        with self._making:
-            began = self._clock()
-            view = self._view
-            if not view or began >= self._until:
-                self._view = view = encode(self._make())
-                now = self._clock()
-                self._until = now + max(_FRESH, (now - began) / _SHARE)
-            return view
-
-    def _make(self) -> dict[str, Any]:
-        fold, (left, stage) = self._experiment.look(lambda fold: (_still(fold), survivors(fold)))
-        self._timeline.catch_up()
-        report = make_report(fold)
-        outcomes = int(fold.pulls.sum()) if report.ranking is None else fold.learned
-        return {
-            "report": report.to_dict(),
-            "heat": _heat(fold, report) if len(fold.counted_by) == 2 else None,
-            "combinations": _combinations(fold) if len(fold.counted_by) != 2 else None,
-            "timeline": self._timeline.to_dict(),
-            "stage": stage,
-            "left": left,
-            "click_rate": (fold.n_clicked if report.ranking else int(fold.clicks.sum())) / outcomes
-            if outcomes
-            else None,
-            "uniform_rate": None if report.even_clicks is None else report.even_clicks / outcomes,
-            "simulated": self._timeline.simulated,
-        }
+def view_of(experiment: Experiment, timeline: Timeline) -> dict[str, Any]:
+    """Return what the page shows; for any thread, one at a time."""
+    fold, (left, stage) = experiment.look(lambda fold: (_still(fold), survivors(fold)))
+    timeline.catch_up()
+    report = make_report(fold)
+    outcomes = int(fold.pulls.sum()) if report.ranking is None else fold.learned
+    clicks = fold.n_clicked if report.ranking else int(fold.clicks.sum())
+    return {
+        "report": report.to_dict(),
+        "heat": _heat(fold, report) if len(fold.counted_by) == 2 else None,
+        "combinations": _combinations(fold) if len(fold.counted_by) != 2 else None,
+        "timeline": timeline.to_dict(),
+        "stage": stage,
+        "left": left,
+        "click_rate": clicks / outcomes if outcomes else None,
+        "uniform_rate": None if report.even_clicks is None else report.even_clicks / outcomes,
+        "simulated": timeline.simulated,
+    }
 
 
 def _combinations(fold: Fold) -> dict[str, Any]:

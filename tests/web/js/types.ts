@@ -5,7 +5,7 @@ import { decide, type Weights } from "rankone/edge";
 import { useDecision } from "rankone/react";
 import { fromPage, visitorOf } from "rankone/server";
 
-type Served = components["schemas"]["Visited"]["decisions"][number];
+type Served = components["schemas"]["VisitAnswer"]["decisions"][number];
 type Same<One, Other> = [One, Other] extends [Other, One] ? true : never;
 export const levels: Same<Served["levels"], Levels> = true;
 export const ids: Same<Served["id"] | null, Decision["id"]> = true;

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,8 @@ import typer
 
 from rankone.cli._commands import command
 from rankone.cli._experiments import DB, NAME, experiment_of
-from rankone.cli._options import JSON
+from rankone.cli._options import JSON, moment_option
 from rankone.cli._tables import print_json
-from rankone.errors import InputError
 from rankone.writing import write_file
 
 
@@ -46,34 +44,16 @@ def ingest(
     query: str | None = typer.Option(
         None, help="SQL that returns the rows, of a SQLite file or postgresql:// address."
     ),
-    since: str | None = typer.Option(None, help="Only rows from this time on: 2026-11-19, or seconds since 1970."),
+    since: float | None = moment_option("Only rows from this time on."),
     as_json: bool = JSON,
 ) -> None:
     """Take in what was shown and clicked elsewhere. Each visitor counts once, however often the same rows are told."""
-    moment = None if since is None else _moment(since)
     results: list[dict[str, Any]] = []
     with experiment_of(db, name) as experiment:
         for each in source:
-            taken = experiment.ingest(each, query=query, since=moment)
+            taken = experiment.ingest(each, query=query, since=since)
             results.append({"from": each, **taken.to_dict()})
             if not as_json:
                 print(f"{each}: {taken.headline}")
     if as_json:
         print_json(results)
-
-
-def _moment(text: str) -> float:
-    """Return seconds since 1970 of a number, a day or a time (of UTC, unless it names a zone).
-
-    >>> _moment("86400"), _moment("1970-01-02")
-    (86400.0, 86400.0)
-    """
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise InputError("a day, a time or seconds since 1970", text, "try --since 2026-11-19") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

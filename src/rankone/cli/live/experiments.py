@@ -8,8 +8,8 @@ import typer
 
 from rankone.cli._commands import command
 from rankone.cli._experiments import DB, NAME
-from rankone.cli._options import JSON
-from rankone.cli._tables import print_json, show_rows, utc
+from rankone.cli._options import DEPTHS, JSON, with_options
+from rankone.cli._tables import print_json, show_answer, show_rows, utc
 from rankone.errors import InputError, JournalError
 
 if TYPE_CHECKING:
@@ -17,26 +17,22 @@ if TYPE_CHECKING:
 
 
 @command("experiments", example="rankone.db homepage --details")
+@with_options(DEPTHS)
 def experiments(
     db: str = DB,
     name: str | None = typer.Argument(None, help="Name of an experiment to report on. Default: list all."),
-    brief: bool = typer.Option(False, "--brief", help="Print the headline and what it assumes, nothing else."),
-    details: bool = typer.Option(False, "--details", help="Print assumptions and method too."),
-    as_json: bool = JSON,
+    **depths: bool,
 ) -> None:
     """List the experiments of a database, or report on one: who wins, each level compared, what to watch out for."""
     from rankone.live import Database, Experiment
 
-    if name is None and (brief or details):
+    if name is None and (depths["brief"] or depths["details"]):
         raise InputError("the name of an experiment", "none", "try rankone experiments rankone.db homepage --brief")
     if name is not None:
         with Database(db, read_only=True) as database:
             database.number(name)
             report = Experiment(name, db=database).report()
-        if as_json:
-            print_json(report.to_dict())
-        else:
-            print("\n".join([report.brief if brief else str(report), *([f"\n{report.details}"] if details else [])]))
+        show_answer(report, **depths)
         return
     reports, damaged = [], {}
     with Database(db, read_only=True) as database:
@@ -46,7 +42,7 @@ def experiments(
                 reports.append(Experiment(each, db=database).report())
             except JournalError as error:  # the others are shown all the same
                 damaged[each] = str(error)
-    if as_json:
+    if depths["as_json"]:
         print_json([report.to_dict() for report in reports])
     else:
         rows: list[Any] = list(map(_row, reports))

@@ -6,6 +6,7 @@ import typer
 
 from rankone.cli._commands import command
 from rankone.cli._experiments import ATTRIBUTE_HELP, DB, NAME, declared_attributes, experiment_of, level_of_each
+from rankone.cli._options import moment_option
 from rankone.wording.combinations import combination_text
 
 _LEVEL_HELP = "A level of a factor, such as image=2; repeatable."
@@ -68,8 +69,8 @@ def exclude(
     source: str | None = typer.Option(None, help="Outcomes told with this source."),
     token: str | None = typer.Option(None, help="What was asked or told with this token, by its id."),
     level: list[str] = typer.Option([], "--level", help=_LEVEL_HELP),
-    since: float | None = typer.Option(None, help="Asked at this time (seconds since 1970) or later."),
-    until: float | None = typer.Option(None, help="Asked before this time (seconds since 1970)."),
+    since: float | None = moment_option("Asked at this time or later."),
+    until: float | None = moment_option("Asked before this time."),
     why: str = typer.Option("outcomes excluded", help="A note for the journal."),
 ) -> None:
     """Ignore false clicks: outcomes so far that match every option given no longer count."""

@@ -1,4 +1,4 @@
-"""``rankone serve``: experiments over HTTP, and a page to watch them."""
+"""``rankone serve``, ``rankone mcp``: experiments over HTTP with a page to watch them, and tools for agents."""
 
 import dataclasses
 import os
@@ -80,3 +80,14 @@ def serve(**options: Any) -> None:
 
     del options["config"]  # which is read by now
     run(ServerOptions(**options), say=lambda sentence: print(f"rankone: {sentence}", file=sys.stderr, flush=True))
+
+
+@command("mcp", example="http://127.0.0.1:8000")
+def mcp(
+    url: str = typer.Argument(None, help="Address of a service. Default: only analyse, plan and what-if."),
+    token: str = typer.Option(None, envvar="RANKONE_TOKEN", help="Token; with the scope admin it may change things."),
+) -> None:
+    """Offer rankone to an agent by the Model Context Protocol, on standard input and output."""
+    from rankone.web.agent_tools import make_server
+
+    make_server(url, token).run("stdio")

@@ -30,30 +30,23 @@ def simulate_traffic(
     from rankone.client.client import Client
     from rankone.live.visitor_attributes import context_in_line
     from rankone.specs import amount
-    from rankone.web.traffic import names_of, truth_of
     from rankone.web.traffic import simulate_traffic as run
 
     world = rankone.as_problem(problem)
     said = None if context is None else context_in_line(context)
     how: Any = {"policy": policy, "rate": rate, "visits": visits, "batch": batch, "seed": seed, "context": said}
-    named = names_of(world)
     console = Console(stderr=True, markup=False, highlight=False)
-    with Client(url, token) as client:
-        known = client.experiments()  # nobody there, or the token is wrong: that comes before all else
-        if name in [each["name"] for each in known]:  # its levels have names of their own
-            report = client.experiment(name).report()
-            own = {factor.name: [level.name for level in factor.levels] for factor in report.factors}
-            sizes = tuple(map(len, own.values()))
-            named = own if sizes == world.shape[: len(sizes)] else named
-    truth = truth_of(world, named)
-    console.print(f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {truth}.")
-    console.print(f"Watch it at {url}. Press Ctrl-C to stop.")
+
+    def begin(truth: str) -> None:
+        console.print(f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {truth}.")
+        console.print(f"Watch it at {url}. Press Ctrl-C to stop.")
+
     with Client(url, token) as client, console.status("") as status:
 
         def progress(visits: int, clicks: int) -> None:
             status.update(f"{amount(visits, 'visit')}, {amount(clicks, 'click')} ({percent(clicks / max(1, visits))})")
 
-        total, clicks = run(client, name, world, progress=progress, **how)
+        total, clicks = run(client, name, world, begin=begin, progress=progress, **how)
         report = client.experiment(name).report()
     print(f"{amount(total, 'visit')}, {amount(clicks, 'click')}.", file=sys.stderr)
     print(report.brief)

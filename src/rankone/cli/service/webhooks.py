@@ -75,7 +75,7 @@ def try_(db: str = DB, id: str = _ID) -> None:
     """Send a test message from this machine, once."""
     from rankone.live import Database
     from rankone.web.webhooks.hooks import find_webhook
-    from rankone.web.webhooks.trying import send_test
+    from rankone.web.webhooks.sending import send_test
 
     with Database(db, read_only=True) as database:
         hook = find_webhook(database, id)

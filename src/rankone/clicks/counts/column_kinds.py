@@ -10,6 +10,7 @@ from typing import NamedTuple
 import polars as pl
 
 from rankone.clicks.counts.column_values import (
+    COLUMN_PERIODS,
     COLUMN_WORDS,
     days_of,
     is_measure,
@@ -31,28 +32,20 @@ SHOWN = WORDS["shown"] + tuple(sorted(PEOPLE | IMPRESSIONS))
 CLICKED, WHEN = WORDS["clicked"], WORDS["when"]
 _VAGUE = {"results", "ergebnisse"}  # clicks only where nothing else is
 _BESIDE_COUNTS = set(WORDS["beside-counts"])
-PERIODS = {
-    "day": {"day", "tag", "jour", "día", "giorno", "dag"},  # first: of "day of week"
-    "week": {"week", "woche", "semaine", "semana", "settimana", "kw"},
-    "hour": {"hour", "stunde"},
-    "month": {"month", "monat", "mois", "mes", "mese", "maand"},
-    "quarter": {"quarter", "quartal"},
-    "year": {"year", "jahr"},
-    "slice": {"slice", "period", "zeitraum"},
-}
-_BESIDE_WHEN = {"of", "the", "starting", "start", "starts", "beginning", "commencing", "ending", "end", "ends", "test"}
+PERIODS = {period: set(entries(text)) for period, text in COLUMN_PERIODS.items()}
+_BESIDE_WHEN = set(WORDS["beside-when"])
 GOALS = {"metric", "goal", "kpi"}  # each of which has the same visitors
 GROUP = {"query", "test", "experiment", *GOALS}  # what makes several tables of one
 _AUDIENCE = ({"campaign"}, {"adset"}, {"adgroup"}, {"ad", "set"}, {"ad", "group"}, {"kampagne"}, {"anzeigengruppe"})
 _WHO = set(WORDS["who"])
-NUMBER_OF = {"id", "ids", "no", "nr", "number", "key", "hash", "token", "address", "uuid", "index"}
+NUMBER_OF = set(WORDS["number-of"])
 _VISITOR = set(WORDS["visitor"])
 _BESIDE_VISITOR = set(WORDS["beside-visitor"])
-PLACE = {"position", "pos", "rank", "slot", "place", "row", "col", "column", "variant", "version"}  # many numbers
+PLACE = set(WORDS["places"])
 _AMOUNT = set(WORDS["amount"])
 _RATES = {frozenset(name.split()) for name in WORDS["rates"]}
-_BESIDE_RATES = {"link", "unique", "all", "average", "avg", "total", "outbound", "website"}
-_RESULT = {"winner", "winning", "significant", "gewinner", "gagnant", "ganador"}
+_BESIDE_RATES = set(WORDS["beside-rates"])
+_RESULT = set(WORDS["result"])
 
 
 AMOUNTS = ("numbers with fractions", "an amount")  # why a column holds no levels

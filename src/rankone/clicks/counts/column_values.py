@@ -13,6 +13,7 @@ _POINTS = r"^[1-9]\d{0,2}(\.\d{3})+$"
 _SHORT = r"^\d{1,3}$"
 #: Words in names of columns, by what they say, and of months; in seven languages.
 COLUMN_WORDS = tomllib.loads(Path(__file__).with_name("column_words.toml").read_text(encoding="utf-8"))
+COLUMN_PERIODS = COLUMN_WORDS.pop("periods")
 _MONTH = rf"(?:{'|'.join(sorted(COLUMN_WORDS.pop('months').split(), key=len, reverse=True))})\.?"
 _WEEKDAY = r"(?:\p{L}{2,10}\.?,? )?"
 _DAYS = tuple(

@@ -1,7 +1,8 @@
 """Counting result lists, batch by batch: memory grows with the number of distinct cells, not with the log.
 
-A cell is (query, item, position, position of the click before it in the list), with four sums: impressions, clicks, how
-often the position was at or above the last click (or the list had none), and how often it was the last click. These are
+A cell is (query, item, position, `previous`: position of the click before it in the list, 0 if none), with four sums:
+impressions, clicks, `examined`: how often the position was at or above the last click (or the list had none), and
+`last_clicks`: how often it was the last click. These are
 the sufficient statistics of every model of `rankone.clicks.models`, but for *tails*: what stands below the last click
 of a list (all of it, if it has none). Whether a tail was read is what DCM, SDBN, DBN and CCM do not observe: their
 likelihood needs to know which items stood there together. Equal tails are counted.

@@ -25,16 +25,13 @@ class Counts(Shown):
 
     Args:
         table: any dataframe with the columns ``query``, ``item``, ``position``, ``impressions`` and ``clicks``. Rows of
-            the same cell are added up, rows without impressions left out, clicks above the impressions of a row taken
-            for as many as there are impressions; the report says how many of each. Counts of whole result lists have a
-            row for each ``previous`` of a cell (position of the click before in the list, 0 if none), and the numbers
-            ``examined`` (impressions at or above the list's last click, or in a list without clicks) and
-            ``last_clicks``.
+            the same cell are added up, rows without impressions left out, and clicks above the impressions of a row cut
+            to them; the report says how many of each. Counts of whole result lists have ``previous``, ``examined`` and
+            ``last_clicks`` too (`rankone.clicks.counts.counter`).
         report: what was read and what was set aside.
-        position_names: what positions 1, 2, ... are called, where they have names of their own; a table whose positions
-            are texts names them itself, in the order of the alphabet.
-        tails: what stood below the last click of lists (`rankone.clicks.counts.counter`), where they were counted; the
-            likelihoods of DCM, SDBN, DBN and CCM need them.
+        position_names: what positions 1, 2, ... are called; positions that are texts name themselves, in the order of
+            the alphabet.
+        tails: what stood below the last click of lists (`rankone.clicks.counts.counter`), where they were counted.
 
     >>> counts = Counts(pl.DataFrame({"query": ["q"] * 2, "item": ["a", "b"], "position": [1, 2],
     ...                               "impressions": [10, 10], "clicks": [12, 3]}))

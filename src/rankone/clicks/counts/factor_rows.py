@@ -7,25 +7,18 @@ from typing import Any
 
 import polars as pl
 
-from rankone.clicks.counts.column_kinds import entries
+from rankone.clicks.counts.column_kinds import WORDS
 from rankone.clicks.counts.column_values import BLANK, days_of, mostly_numbers, numbers_of, unclear_number
 from rankone.clicks.counts.counts import as_names
 from rankone.clicks.counts.factor_columns import FactorColumns
 from rankone.errors import InputError
 from rankone.wording.numbers import percent
 
-_TOTALS = entries("""
-    total, totals, grand total, subtotal, sub total, sub-total, sum, gesamt, gesamtsumme, gesamtergebnis, summe,
-    zwischensumme, insgesamt, total général, somme, total general, suma, suma total, totale, totale complessivo, totaal,
-    eindtotaal, total geral, ogółem, razem, summa, totalt, toplam, итого, 合計, 総計, 总计, 合计""")
-_MAYBE_TOTALS = ("all", "(all)", "overall", "alle", "tous", "todos", "tutti")  # levels, if they do not add up
+_TOTALS, _MAYBE_TOTALS, _NAMELESS = (WORDS[what] for what in ("totals", "maybe-totals", "nameless"))
 _TOTAL_COLON = r"^(?:totals?|gesamt|summe|totale|totaal) ?: "  # Total: Ads
 _TOTAL_OF = (
     r"^total (.+)$|^(.+) (?:total|subtotal|summe|ergebnis)$"  # Excel's pivot tables: Control Total, if it adds up
 )
-_NAMELESS = entries("""
-    (not set), not set, (not provided), (data not available), (nicht festgelegt), (non défini), (no definido),
-    unassigned, undefined, null, nan, n/a, #n/a, --""")
 _FEW = 0.05  # of what was shown: more without a level may be cells that stand for the one above, as in pivot tables
 _MOST_VALUES = 10_000  # of a column in which totals are looked for
 _KEEP = "To count them as levels: --all-rows (in Python all_rows=True)."

@@ -51,10 +51,9 @@ def count(
         position: column of the position: whole numbers from 1, or names, if no lists are named.
         clicked: column of the outcome, 0/1 or true/false.
         query: column of the query; without one, all rows are one query.
-        list: column that names the result list of a row (of its query: two queries may use the same name). An item that
-            a list shows twice counts at its first place. Needed by the models that look at the clicks above (cascade,
-            DCM, SDBN, DBN, CCM, UBM); the position-based model and the CTR baselines do without. Of frames in memory
-            the tails of lists are counted too (of lazy frames and databases only the counts leave the engine).
+        list: column that names the result list of a row (of its query: two queries may use the same name); needed by
+            the models that look at the clicks above (`ClickModel.needs_lists`). An item that a list shows twice counts
+            at its first place. Of frames in memory the tails of lists are counted too.
         strict: refuse the first row that cannot be used.
         max_bad: refuse a frame with a larger share of rows that cannot be used (missing values, positions below 1).
         missing: texts that stand for a missing query, item or list; by default ``-``, ``\\N``, ``NULL`` and ``NaN``, as

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankone.clicks.logs.delimited import guessed_separator
+from rankone.clicks.logs.delimited import distinct, guessed_separator
 from rankone.clicks.logs.source import PARQUET, Source, find_files
 from rankone.errors import InputError, MissingExtra
 from rankone.wording.lists import some_of
@@ -207,14 +207,6 @@ def _from_header(text: str, separator: str | None) -> str:
         if len(fields) >= width and 2 * sum(map(bool, fields)) > width and not comment:
             return text[rows[0][0] if any(map(_NUMBER.fullmatch, fields)) else start :]
     return text[rows[0][0] :]
-
-
-def distinct(fields: list[str]) -> list[str]:
-    """Return names of which none comes twice: unnamed and repeated ones are called by their place."""
-    return [
-        field if field and fields.count(field) == 1 else f"{field} (column {index})" if field else f"column {index}"
-        for index, field in enumerate(fields, 1)
-    ]
 
 
 def text_frame(data: bytes, name: str) -> pl.DataFrame:

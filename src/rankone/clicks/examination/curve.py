@@ -105,11 +105,9 @@ def examination_curve(counts: Counts, *, method: str = "auto", level: float = 0.
     Args:
         counts: what was shown and clicked.
         method: "likelihood" for the maximum likelihood of the position-based model, relative to the most examined
-            position of each component, with profile intervals; "all-pairs" for intervention harvesting
-            (`rankone.clicks.examination.intervention_harvesting`), relative to the first position of each component: it
-            shows what each pair of positions says alone (`links`). With few clicks of most items only "all-pairs" is
-            right: an attraction fitted to each takes its luck in, and bends the likelihood's curve. So "auto" takes
-            "all-pairs" where items have fewer than 5 clicks on average, and says so.
+            position of each component; "all-pairs" for intervention harvesting, relative to the first position
+            (`rankone.clicks.examination.intervention_harvesting`). "auto" takes that where items have fewer than 5
+            clicks on average, and says so: an attraction fitted to each takes its luck in, and bends the curve.
         level: of the intervals.
 
     >>> counts = Counts(pl.DataFrame({"query": "q", "item": ["a", "a", "b"], "position": [1, 2, 3],

@@ -163,13 +163,8 @@ class Propensities(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         names = ("clip", "clicks", "effective_clicks", "clicks_clipped", "weight_clipped", "without_weight")
-        more = {
-            "method": self.curve.method,
-            "level": self.curve.level,
-            "components": self.curve.components,
-            "positions": self.table.to_dicts(),
-        }
-        return {name: getattr(self, name) for name in names} | more | {"log": self.report.to_dict()}
+        own = {"positions": self.table.to_dicts(), "log": self.report.to_dict()}
+        return self.curve.to_dict() | {name: getattr(self, name) for name in names} | own
 
 
 def propensities(
@@ -186,9 +181,7 @@ def propensities(
 ) -> Propensities:
     """Estimate how often each position is looked at, and the weight of a click there.
 
-    The curve is one for all queries (`examination_curve`). It is right if a click needs two
-    things, each for itself: that the position is looked at, and that the item attracts; and if no item moved because it
-    had become more or less attractive.
+    The curve is one for all queries (`examination_curve`); what it rests on is in the answer.
 
     Args:
         log: any dataframe with one row per impression, or `Counts`.
@@ -197,8 +190,7 @@ def propensities(
         clicked: column of the outcome.
         query: column of the query; by default "query" if there is one, else all rows are one query.
         clip: the largest weight.
-        method: "likelihood", "all-pairs" or "auto", which takes "all-pairs" where items have fewer than 5 clicks on
-            average; then it is relative to the first position.
+        method: as in `examination_curve`.
         level: of the intervals.
         max_bad: refuse a frame with a larger share of rows that cannot be used.
 

@@ -5,7 +5,7 @@ one line: quoted fields may hold separators and doubled quotes, but no line ends
 """
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -90,7 +90,7 @@ def _fast_fields(block: Block, header: list[str], separator: str) -> pl.DataFram
         fields = pl.read_csv(block.data, has_header=False, separator=separator, quote_char=None, infer_schema=False)
     except pl.exceptions.PolarsError:  # not UTF-8
         return None
-    fields.columns = _distinct(header)
+    fields.columns = distinct(header, ["line"])
     return fields.fill_null("").with_columns(line=np.arange(block.first_line, block.first_line + len(fields)))
 
 
@@ -109,13 +109,20 @@ def _slow_fields(block: Block, header: list[str], separator: str, encoding: str,
             continue
         collector.report.rows += 1
         collector.bad(number, fields if isinstance(fields, str) else "wrong number of fields", line)
-    table = pl.DataFrame(rows, schema=dict.fromkeys(_distinct(header), pl.String), orient="row")
+    table = pl.DataFrame(rows, schema=dict.fromkeys(distinct(header, ["line"]), pl.String), orient="row")
     return table.with_columns(pl.Series("line", lines, dtype=pl.Int64))
 
 
-def _distinct(header: list[str]) -> list[str]:
-    """Names that a table accepts: unnamed and repeated columns, and one called like ours, get other names."""
-    return [
-        name if name and name != "line" and header.count(name) == 1 else f"{name} (column {index})"
-        for index, name in enumerate(header)
-    ]
+def distinct(fields: list[str], taken: Sequence[str] = ()) -> list[str]:
+    """Return names of which none comes twice: unnamed, repeated and taken ones are called by their place.
+
+    >>> distinct(["headline", "", "n", "n"])
+    ['headline', 'column 2', 'n (column 3)', 'n (column 4)']
+    """
+
+    def named(field: str, index: int) -> str:
+        if field and field not in taken and fields.count(field) == 1:
+            return field
+        return f"{field} (column {index})" if field else f"column {index}"
+
+    return [named(field, index) for index, field in enumerate(fields, 1)]

@@ -5,13 +5,10 @@ ranks of log P(click or not | clicks above); the perplexity at a rank is 2 to th
 clicks above unknown (PyClick's `Perplexity`), the conditional one the same, given them (`PerplexityCond`). Ranks that a
 list does not show do not count. Probabilities are kept off 0 and 1 by 1e-6.
 
-Models are compared list by list: the difference of two is known much better than either. Of those not clearly behind
-the best one (2 standard errors of the difference) the one with the fewest parameters is chosen.
-
-Items that were shown rarely are overfitted without a prior, and how much of one is right depends on the log. So where
-no models are named each has the prior, its own or one of `PRIORS`, with which it predicts held-out lists best. Half of
-these choose for the others and the other way round, so that no list is predicted with what it chose itself; the table
-names the prior that all of them choose. A model that is named is what `as_model` makes of the name.
+Models are compared list by list: the difference of two is known much better than either. Where no models are named,
+each has the prior, its own or one of `PRIORS`, with which it predicts held-out lists best. Half of these choose for the
+others and the other way round, so that no list is predicted with what it chose itself; the table names the prior that
+all of them choose.
 """
 
 import dataclasses

@@ -17,7 +17,6 @@ from rankone.clicks.models.fitting.intervals import (
     examination_ends,
     with_ends,
 )
-from rankone.compiling.compiled import compiled
 from rankone.numerics.arrays import Floats, Ints
 from rankone.problems import RankOne
 from rankone.problems.lists import PBM
@@ -154,12 +153,11 @@ class ProductModel(ClickModel):
     def best(self, level: float = 0.95) -> pl.DataFrame:
         """One row per query: its best pair by the fit, the best that the data support, and what they rest on.
 
-        `low` and `high` are an interval of the fitted best pair's rate. The best of many items is overrated, so the
-        lower end holds for every item that might have come out best (Bonferroni). `impressions` and `clicks` are those
-        of the best item anywhere, `pair_impressions` and `pair_clicks` those at the best position. `supported_...` is
-        the pair with the highest lower bound among those shown at least 20 times; `not_told_apart` counts the items
-        that may be as good as its item (at the level, all comparisons together), and `too_little_data` says that they
-        all may, or that even its own interval spans more than a factor of 3.
+        `low` and `high` are an interval of the fitted best pair's rate, corrected for its choice. `impressions` and
+        `clicks` are those of the best item anywhere, `pair_impressions` and `pair_clicks` those at the best position.
+        `supported_...` is the pair with the highest lower bound among those shown at least 20 times; `not_told_apart`
+        counts the items that may be as good as its item, and `too_little_data` says that they all may, or that even its
+        own interval spans more than a factor of 3.
         """
         self._check_fitted()
         return best_pairs(self, level)
@@ -265,24 +263,12 @@ def place_components(item_starts: Ints, item_cells: Ints, place: Ints, n_places:
     >>> place_components(np.array([0, 2]), np.array([0, 2, 3]), np.array([0, 2, 1]), 4)
     array([[ 0,  1,  0, -1]])
     """
-    labels = np.full((len(item_starts) - 1, n_places), -1, np.int64)
-    compiled(_label, __name__)(item_starts, item_cells, place, labels)
-    return labels
-
-
-def _label(item_starts: Ints, item_cells: Ints, place: Ints, labels: Ints) -> None:
-    for group in range(len(labels)):
-        label = labels[group]
-        for item in range(item_starts[group], item_starts[group + 1]):
-            first = -1
-            for cell in range(item_cells[item], item_cells[item + 1]):
-                if label[place[cell]] < 0:
-                    label[place[cell]] = place[cell]
-                if first < 0:
-                    first = label[place[cell]]
-                elif label[place[cell]] != first:  # the item joins two components: keep the lower label
-                    low, high = min(first, label[place[cell]]), max(first, label[place[cell]])
-                    for other in range(len(label)):
-                        if label[other] == high:
-                            label[other] = low
-                    first = low
+    sizes, groups = np.diff(item_cells), np.arange(len(item_starts) - 1)
+    spot = np.repeat(np.repeat(groups, np.diff(item_starts)), sizes) * n_places + place
+    labels = np.full(len(groups) * n_places, n_places)
+    joined = labels.copy()
+    joined[spot] = place
+    while (joined != labels).any():  # an item takes all its places to the lowest label among them
+        labels, lowest = joined.copy(), np.minimum.reduceat(joined[spot], item_cells[:-1])
+        np.minimum.at(joined, spot, np.repeat(lowest, sizes))
+    return np.where(labels == n_places, -1, labels).reshape(-1, n_places)

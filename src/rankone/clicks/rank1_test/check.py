@@ -45,14 +45,12 @@ def check_rank1(
     """Test whether click rates are a product of a row's and a column's.
 
     Args:
-        counts: counts of a click log, whose queries are tested one by one; or a pair of (K, L) arrays: how often each
-            pair was shown, and how often it was clicked; or tables with names (`rankone.clicks.as_pair_counts`).
-        simulations: tables to simulate; default 999, and more with many queries. Fewer are made where the p-value is
-            large, as is soon clear.
-        level: error rate at which the report speaks of doubt, for all queries together (Holm's rule).
+        counts: counts of a click log, whose queries are tested one by one; or two (K, L) arrays, shown and clicked; or
+            tables with names (`rankone.clicks.as_pair_counts`).
+        simulations: tables to simulate at most; default 999, and more with many queries.
+        level: error rate of the report, for all queries together (Holm's rule).
         seed: of the random numbers.
-        dispersion: how much more than binomially clicks scatter, 1.9 say; default: as estimated where a table has
-            repeated rows, and else 1. The report says which.
+        dispersion: how much more than binomially clicks scatter, 1.9 say; default: as repeated rows say, and else 1.
         progress: True for a bar, or a function, called with simulations done and simulations in all.
 
     >>> import rankone

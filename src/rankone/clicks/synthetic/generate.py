@@ -12,14 +12,13 @@ import functools
 import gzip
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
 
 from rankone.clicks.synthetic.log_writer import POSITIONS, World, written_sessions
-from rankone.errors import InputError
 from rankone.numerics.arrays import Floats, starts_of
 from rankone.numerics.seeds import generator
 from rankone.problems import RankOne
@@ -73,10 +72,9 @@ def generate_log(
     *,
     queries: int = 20,
     items: int | None = None,
-    edges: Mapping[str, float] | bool = False,
+    edges: bool = False,
     sigma: float = 0.1,
     steepness: float = 2.5,
-    random_share: float = 0.05,
     epochs: int = 5,
     seed: int = 0,
     progress: Progress | bool | None = None,
@@ -88,10 +86,9 @@ def generate_log(
         lists: sessions to write.
         queries: number of queries; their frequencies follow Zipf's law.
         items: items a query; by default as in the paper: 871, 807, and 800 to 900 for the others.
-        edges: True injects edge cases at the rates of `EDGES`; a mapping sets rates of its own.
+        edges: inject edge cases, at the rates of `EDGES`.
         sigma: error of the ranker.
         steepness: b, how strongly the ranker's order decides the lists.
-        random_share: share of lists with one random item.
         epochs: index epochs; a tenth of the ranker's errors is drawn anew in each.
         seed: seed of the random numbers.
         progress: True for a bar, or a function, called with sessions done and in all.
@@ -107,12 +104,11 @@ def generate_log(
         whole_number("items", items, least=POSITIONS + 2, example=200)
     number_in("sigma", sigma, "[0, inf)", example=0.1)
     number_in("steepness", steepness, "[0, inf)", example=2.5)
-    number_in("random_share", random_share, "[0, 1]", example=0.05)
     rng = generator(seed, "click log")
     truths = [_truth(place, items, rng) for place in range(queries)]
-    world = _world(truths, sigma, steepness, random_share, epochs, rng)
+    world = _world(truths, sigma, steepness, epochs, rng)
     target, report = Path(path), as_progress(progress, "lists")
-    rates, tally = _rates(edges), Counter[str]()
+    rates, tally = EDGES if edges else dict.fromkeys(EDGES, 0.0), Counter[str]()
     with whole_file(target) as part, _compressed(part, target.suffix) as file:
         for first in range(0, lists, _SESSIONS_AT_ONCE):
             last = min(first + _SESSIONS_AT_ONCE, lists)
@@ -157,9 +153,7 @@ def _root(falling: Callable[[float], float]) -> float:
     return low
 
 
-def _world(
-    truths: Sequence[tuple[Floats, Floats]], sigma: float, steepness: float, share: float, epochs: int, rng: Any
-) -> World:
+def _world(truths: Sequence[tuple[Floats, Floats]], sigma: float, steepness: float, epochs: int, rng: Any) -> World:
     starts = starts_of([len(attraction) for attraction, _ in truths])
     attraction = np.concatenate([attraction for attraction, _ in truths])
     races = np.empty((epochs, len(attraction)))
@@ -180,17 +174,7 @@ def _world(
         examination=np.array([examination for _, examination in truths]),
         races=races,
         popularity=popularity / popularity[-1],
-        random_share=float(share),
     )
-
-
-def _rates(edges: Mapping[str, float] | bool) -> dict[str, float]:
-    chosen = EDGES if edges is True else edges or {}
-    for name, rate in chosen.items():
-        if name not in EDGES or not 0.0 <= rate <= 1.0:
-            expected = f"rates in [0, 1] of {', '.join(EDGES)}"
-            raise InputError(expected, f"{name}: {rate}", "correct the name or the rate")
-    return {name: chosen.get(name, 0.0) for name in EDGES}
 
 
 def _problem(world: World, query: int, name: str) -> RankOne:

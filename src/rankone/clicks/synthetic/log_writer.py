@@ -10,6 +10,7 @@ import polars as pl
 from rankone.numerics.arrays import Floats, Ints, Mask
 
 POSITIONS = 10
+_RANDOM_SHARE = 0.05  # of lists with one item that may be any
 _CUT = 3  # items that a short list lacks
 _UNKNOWN_ITEM = 900_000_000  # plus the session: an item that no list shows
 _LONGEST = 2 * POSITIONS + 2  # rows of a list: itself, clicks that may be repeated, and one off the list
@@ -25,7 +26,6 @@ class World(NamedTuple):
     examination: Floats  # (queries, positions)
     races: Floats  # (epochs, documents): a document's place in the ranking to the power b
     popularity: Floats  # cumulative, one per query
-    random_share: float
 
 
 def written_sessions(
@@ -114,6 +114,6 @@ def _draw_lists(world: World, query: Ints, epoch: Ints, rng: np.random.Generator
             lists[own] = start + np.take_along_axis(best, ranked, axis=1)
     stranger = rng.integers(world.starts[query], world.starts[query + 1])
     place = rng.integers(POSITIONS, size=len(query))
-    new = (rng.random(len(query)) < world.random_share) & ~(lists == stranger[:, None]).any(axis=1)
+    new = (rng.random(len(query)) < _RANDOM_SHARE) & ~(lists == stranger[:, None]).any(axis=1)
     lists[new, place[new]] = stranger[new]
     return lists

@@ -203,7 +203,7 @@ def survivors(fold: Fold) -> tuple[dict[str, list[str]] | None, int | None]:
         return None, None
     left = {
         factor: [name for name, stays in zip(levels.names_living(), mask.tolist(), strict=True) if stays]
-        for (factor, levels), mask in zip(fold.factors.items(), (result.rows, result.cols), strict=True)
+        for (factor, levels), mask in zip(fold.factors.items(), result.left, strict=True)
     }
     return left, result.stage
 

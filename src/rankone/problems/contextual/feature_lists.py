@@ -228,9 +228,8 @@ class FixedFeatures(_ReadLists, ListProblem):
 
     def start(self) -> FeatureWorld:
         """Return the world before the first decision."""
-        return _world(
-            self.features.T.copy(), self.attraction.copy(), np.zeros(0), self.reading, "linear", self.n_positions
-        )
+        fixed = self.features.T.copy(), self.attraction.copy(), np.zeros(0)
+        return _world(*fixed, self.reading, "linear", self.n_positions)
 
     def value(self, shown: Sequence[int]) -> float:
         """Return what a list earns on average: its clicks (``pbm``), or visitors who leave satisfied."""

@@ -1,8 +1,7 @@
 """Lists whose items change places in the visitors' favour while they are played, on a site whose level may swing.
 
 Attractions are shuffled at once (``changes``), and with the level of the site (``daily``, ``weekly``) all of them rise
-and fall together. Regret is against the best list at each moment: what a list loses is known from the world that stands
-still, and so is what the best one earns, as the one loses what the other earns more.
+and fall together. Regret is against the best list at each moment.
 """
 
 import math

@@ -5,11 +5,10 @@ it in one level, row or column, are clicked with probability `rate`; all others 
 lift), and with more factors every further change divides by 1 + lift once more. So one level of each factor is better
 by the lift, and the others are alike: the hardest case for such a lift.
 
-The answer is rehearsed (`rankone.simulation.plans.rehearsal`). Evidence rests on clicks, so at low rates the clicks
-until the verdict hardly depend on the rate; and with a small lift they are in proportion to T* of rare clicks
-(`rankone.problems.theory.bounds`). So a rare click and a small lift are rehearsed as more frequent clicks and a
-larger lift, and the result is brought back by the ratio of the two. The more levels there are, the larger the lift that
-is rehearsed, so that an answer takes seconds. `python -m benchmarks plans` compares with experiments played in full.
+The answer is rehearsed (`rankone.simulation.plans.rehearsal`). At low rates the clicks until the verdict hardly depend
+on the rate, and with a small lift they are in proportion to T* of rare clicks. So these are rehearsed as more frequent
+clicks and a larger lift (the more levels, the larger), and the result is brought back by the ratio of the two, so that
+an answer takes seconds. `python -m benchmarks plans` compares with experiments played in full.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Rehearse a live experiment: how long until a verdict, at what cost, and is it ever wrong?
 
-One compiled loop over the kernels that a live experiment runs on: decisions are drawn by `steered_decide`, clicks are
-weighed with the probabilities of that moment, and at the same looks the mix of exploration is renewed. A rehearsal and
-an `Experiment` with the same seed and the same visitors make the same decisions (`tests/simulation/test_rehearsal.py`).
+One compiled loop over the kernels that a live experiment runs on: a rehearsal and an `Experiment` with the same seed
+and the same visitors make the same decisions (`tests/simulation/test_rehearsal.py`).
 
 The world is the one that verdicts hold in, P(click at t) = s_t times a product of one number per factor; interactions
 may be put in, to see what they do to it. A visitor is one random number, who clicks if it is below that. Where clicks

@@ -44,6 +44,14 @@ export const shortPercent = (share) => percent(share, 2);
 // An effect: +17%, -50%, 0%.
 export const signedPercent = (change) => `${change >= 1e-7 ? "+" : ""}${shortPercent(change)}`;
 
+// A table whose rows stand below each other on a phone, each cell beside the title of its column.
+export function narrowable(table) {
+  const titles = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+  for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, place) => { cell.dataset.title = titles[place]; });
+  table.classList.add("narrowable");
+  return table;
+}
+
 // A label of any length, at most some lines of it to be seen; all of it where the pointer rests.
 export function label(text) {
   return element("span", { class: "label", title: text }, text);

@@ -1,6 +1,6 @@
 // Goals other than a click: what each level brought, against the baseline, and what is known of guardrails.
 
-import { $, element, label, number, percent } from "./dom.js";
+import { $, element, label, narrowable, number, percent } from "./dom.js";
 
 const rounded = (value) => value.toLocaleString("en", { maximumSignificantDigits: 4 });
 
@@ -16,9 +16,9 @@ function tableOf(goal) {
     const named = one ? level.name : `${level.factor}: ${level.name}`;
     return element("tr", {}, element("th", { scope: "row" }, label(named)), ...cells.map((cell) => element("td", {}, cell)));
   });
-  return element("table", { class: "lines goal" },
+  return narrowable(element("table", { class: "lines goal" },
     element("thead", {}, element("tr", {}, ...titles.map((title) => element("th", { scope: "col" }, title)))),
-    element("tbody", {}, ...rows));
+    element("tbody", {}, ...rows)));
 }
 
 const GUARDRAILS = {
@@ -30,7 +30,7 @@ let chosen = null; // the name of the goal that is shown
 function panelOf(goal) {
   const capped = goal.kind === "yes-no" ? "" : `, capped at ${rounded(goal.cap)}`;
   const since = goal.since ? ` since ${new Date(1000 * goal.since).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })}` : "";
-  const said = [`${goal.better} is better${capped}.`, goal.steers ? "It steers." : "", GUARDRAILS[goal.guardrail]?.(since) ?? ""];
+  const said = [`${goal.better === "less" ? "Less" : "More"} is better${capped}.`, goal.steers ? "It steers." : "", GUARDRAILS[goal.guardrail]?.(since) ?? ""];
   return [element("p", { class: "note" }, said.filter(Boolean).join(" ")), element("div", { class: "scroll" }, tableOf(goal))];
 }
 

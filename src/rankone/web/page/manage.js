@@ -9,7 +9,7 @@ const LEADING = "the leader", ANY = "any";
 let api = null; // { get, send, look }
 let who = null; // what our token may do
 let now = null; // the view that is shown
-let drawn = ""; // what the forms were made for: they are made again only if that changes, or half-typed words would go
+let drawn = ""; // what the forms were made for: they are made again only if that changes
 const answers = new Map(); // what each form answered last, by its title: that stays when forms are made again
 
 export const field = (title, input, more = {}) => element("label", more, title, input);
@@ -176,7 +176,8 @@ export async function showManage(view, identity, names) {
   const factors = view ? view.report.factors : [];
   const wanted = JSON.stringify([name, stopped, factors.map((factor) => [factor.name, living(factor)]), view?.report.forbidden, who, names]);
   if (wanted === drawn) return;
-  if (drawn && JSON.parse(drawn)[0] !== name) { // nobody can show a new token again: that stays
+  const same = drawn && JSON.parse(drawn)[0] === name;
+  if (drawn && !same) { // nobody can show a new token again: that stays
     for (const [title, said] of answers) if (!said.querySelector(".secret")) answers.delete(title);
   }
   drawn = wanted;
@@ -187,8 +188,19 @@ export async function showManage(view, identity, names) {
     parts.push(make, hook, await createForm(api), list, hooks); // what is wide comes last
   }
   const note = "This token may look only: one with the scope admin may change experiments here.";
+  const before = same ? typed() : new Map();
   $("manage-parts").replaceChildren(...(parts.length ? parts : [element("p", { class: "note" }, note)]));
+  for (const [key, field] of typed()) if (before.has(key)) take(field, before.get(key));
   await showChanges();
+}
+
+// The fields of all forms, by form and name: what is half-typed stays when forms are made again.
+const typed = () => new Map([...$("manage-parts").querySelectorAll(".act-form > .fields :is(input, select)")].map((field) => [
+  [field.form.querySelector("h3").textContent, field.name, field.type === "checkbox" ? field.value : ""].join("\n"), field]));
+
+function take(field, old) {
+  if (field.type === "checkbox") field.checked = old.checked;
+  else if (!field.options || [...field.options].some(({ value }) => value === old.value)) field.value = old.value;
 }
 
 export function offerManage(given) {

@@ -44,7 +44,7 @@ function figure(name, value, more) {
 
 // Rates as people say them: [how many seconds, what they are called].
 const SPANS = [[1, "per second"], [60, "per minute"], [3600, "per hour"], [86400, "per day"]];
-const spanOf = (perSecond) => SPANS.find(([seconds]) => perSecond * seconds >= 1) ?? SPANS.at(-1);
+const spanOf = (perSecond, least = 1) => SPANS.find(([seconds]) => perSecond * seconds >= least) ?? SPANS.at(-1);
 
 const NOW = 10; // seconds that count as now
 
@@ -120,7 +120,7 @@ function traffic({ seconds, points }) {
   const steps = Array.from({ length: Math.floor((points.at(-1).at - first) / width) + 1 }, (_, step) => (
     { at: first + step * width, until: Math.min(end, first + (step + 1) * width), decisions: 0 }));
   for (const point of points) steps[Math.floor((point.at - first) / width)].decisions += point.decisions;
-  const [span, called] = spanOf(Math.max(...steps.map((step) => step.decisions / (step.until - step.at))));
+  const [span, called] = spanOf(Math.max(...steps.map((step) => step.decisions / (step.until - step.at))), 5);
   const bars = steps.map((step) => (
     { at: step.at * 1000, until: step.until * 1000, decisions: step.decisions, rate: step.decisions * span / (step.until - step.at) }));
   return { bars, called };

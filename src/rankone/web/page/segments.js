@@ -1,6 +1,6 @@
 // Segments: whether the best level depends on them, and what looks best in each.
 
-import { $, element, label, number, percent, signedPercent } from "./dom.js";
+import { $, element, label, narrowable, number, percent, signedPercent } from "./dom.js";
 
 // How a level compares with the one that leads overall, in this segment.
 function against(segment, factor, name) {
@@ -39,4 +39,5 @@ export function showSegments(report) {
   $("segments").replaceChildren(
     element("thead", {}, element("tr", {}, ...titles.map((title) => element("th", { scope: "col" }, title)))),
     element("tbody", {}, ...rows));
+  narrowable($("segments"));
 }

@@ -12,7 +12,6 @@ from rankone.web.server.access.origins import allow_origins, checked_origin
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.http.responses import Answer
 from rankone.web.server.limits import Limits
-from rankone.web.server.logs import RequestLog
 from rankone.web.server.routes.openapi import describe
 from rankone.web.server.routes.operations import OPERATIONS, Endpoint, Operation, note_request
 from rankone.web.server.service import Service
@@ -40,11 +39,11 @@ def create_app(
         require_token: every request needs a token, also before the first one is made.
         allowed_origins: web sites whose pages may call the service, such as "https://shop.example".
         root_path: where a proxy offers the service, such as "/rankone"; it may take that off requests, or leave it.
-        request_log: write a line in JSON for each request.
+        request_log: log a line with figures for each request.
     """
     origins = [checked_origin(origin) for origin in allowed_origins]
     service = Service(db, durability, limits or Limits(), require_token, origins)
-    service.log = RequestLog() if request_log else None
+    service.logs_requests = request_log
     service.description = encode(describe(OPERATIONS, root_path))
     app = Application(service, OPERATIONS, root_path)
     return allow_origins(app, origins) if origins else app
@@ -73,8 +72,8 @@ class Application:
         """Answer a request, or begin and end with the server."""
         if scope["type"] == "http":
             endpoint = self._find(scope)
-            if self._service.log is not None and isinstance(endpoint, Answer):
-                note_request(self._service.log, scope, endpoint, "none", 0.0)
+            if self._service.logs_requests and isinstance(endpoint, Answer):
+                note_request(scope, endpoint, "none", 0.0)
             await endpoint(scope, receive, send)
         elif scope["type"] == "lifespan":
             await self._live(receive, send)

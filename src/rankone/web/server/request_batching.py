@@ -10,10 +10,12 @@ from typing import Any
 from rankone.live import Experiment
 from rankone.live.fold.fold import Fold
 from rankone.live.messages import Ask, Request
-from rankone.web.dashboard_data import DashboardData, shown
+from rankone.web.dashboard_data import report_of, shown, view_of
+from rankone.web.encoding import encode
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.metrics import Meters
 from rankone.web.server.single_flight import SingleFlight
+from rankone.web.timeline import Timeline
 
 # A group waits this share of the last one's time, at most, for clients who were just answered and are about to come
 # back: otherwise two halves of the clients take turns, and each commit serves only one half.
@@ -21,7 +23,7 @@ _LINGER = 0.6
 _LONGEST = 0.1  # seconds of waiting, however long the last one took
 _CALLS = 3  # threads, at most, that wait for one experiment, beside the one of its groups: others need some too
 _SMALL = 4_096  # bytes, or figures
-_SHARE = 0.25  # of the time, at most, is spent on reports of one experiment
+_SHARE, _VIEWS = 0.25, 0.05  # of the time, at most, is spent on reports of one experiment, and on its views
 
 
 class ServedExperiment:
@@ -31,17 +33,18 @@ class ServedExperiment:
         self,
         experiment: Experiment,
         pool: Executor,
-        dashboard: DashboardData,
+        timeline: Timeline,
         meters: Meters,
         room: int,
         looking: asyncio.Semaphore,
         goals: frozenset[str] = frozenset(),
     ) -> None:
-        self.experiment, self.dashboard = experiment, dashboard
+        self.experiment = experiment
         self.goals = goals  # their names never change, and are known though nothing else may be in memory
         self.shown = SingleFlight(lambda: self.call(self.experiment.look, shown))
-        self.report = SingleFlight(lambda: self.call(self.dashboard.report), looking, _SHARE)
-        self.view = SingleFlight(lambda: self.call(self.dashboard.view), looking)
+        self.report = SingleFlight(lambda: self.call(lambda: encode(report_of(experiment).to_dict())), looking, _SHARE)
+        view = functools.partial(self.call, lambda: encode(view_of(experiment, timeline)))
+        self.view = SingleFlight(view, looking, _VIEWS, fresh=1.0)
         self._kept: dict[Callable[[Fold], Any], tuple[int, Any]] = {}  # what was seen, and the last event then
         self.rests_until = 0, float("-inf")  # the last event, and until when there is nothing to settle without others
         self._pool, self._meters, self._room = pool, meters, room

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
+import errno
 import ipaddress
 import itertools
 import logging
 import signal
+import socket
 import ssl
+import stat
 import sys
 import time
 from collections.abc import Callable
@@ -25,7 +28,6 @@ from rankone.live.storage.driver import NotPermitted
 from rankone.specs import amount
 from rankone.web.server.access.tokens import list_tokens
 from rankone.web.server.limits import Limits
-from rankone.web.server.listening import listen, listen_at
 from rankone.web.server.options import ServerOptions
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ _EVERYWHERE = (str(ipaddress.IPv4Address(0)), str(ipaddress.IPv6Address(0)))
 _FILES = 200  # that the service needs beside its connections
 _PATIENCE, _AGAIN, _SAID_EVERY = 5.0, 1.0, 10  # seconds for a try and until the next; how many are told once
 _M_ARENA_MAX = -8  # of glibc's mallopt
+_MODE = 0o660  # of a socket: its user and its group, which the proxy should be in
 
 
 def check_public(db: str | Path, host: str) -> None:
@@ -162,6 +165,41 @@ def serve(options: ServerOptions, say: Callable[[str], None] = lambda sentence: 
         if options.uds is not None:
             with contextlib.suppress(OSError):
                 Path(options.uds).unlink()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound to an address, or say why that cannot be."""
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a service that has just ended leaves no wait
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        do = "try --host 127.0.0.1"
+        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            do = f"try --port {port + 1 if 1024 <= port < 65535 else 8000}"
+        raise InputError(f"to listen on {host} port {port}", error.strerror or str(error), do) from None
+    return listening
+
+
+def listen_at(path: Path) -> socket.socket:
+    """Return a socket in the file system. One that a service left behind is replaced, one in use is not."""
+    if path.exists() or path.is_symlink():
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise InputError(f"a place for a socket at {path}", "another file there", "name another with --uds")
+        with socket.socket(socket.AF_UNIX) as other, contextlib.suppress(ConnectionRefusedError):
+            other.connect(str(path))
+            raise InputError(f"to listen at {path}", "a service that listens there", "end it, or name another place")
+        path.unlink()
+    listening = socket.socket(socket.AF_UNIX)
+    try:
+        listening.bind(str(path))
+        path.chmod(_MODE)
+    except OSError as error:
+        listening.close()
+        do = "name a place of at most 100 characters in a folder that there is and that may be written"
+        raise InputError(f"to listen at {path}", error.strerror or str(error), do) from None
+    return listening
 
 
 def greeting(options: ServerOptions, port: int) -> str:

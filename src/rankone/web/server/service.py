@@ -20,17 +20,17 @@ from rankone.live.fold.fold import Fold
 from rankone.live.opening import checked_policy, checked_settings
 from rankone.live.report.report import Report
 from rankone.live.settings import DEFAULT_POLICY
-from rankone.web.dashboard_data import DashboardData
+from rankone.web.dashboard_data import report_of
 from rankone.web.server.access.auth import Authenticator
 from rankone.web.server.access.tokens import Token, list_tokens, write_and_forget
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.http.request_body import BodyReader
 from rankone.web.server.limits import Limits
-from rankone.web.server.logs import RequestLog
 from rankone.web.server.metrics import Meters
 from rankone.web.server.request_batching import ServedExperiment
 from rankone.web.server.single_flight import SingleFlight
 from rankone.web.server.subprocess_tasks import run_in_subprocess
+from rankone.web.timeline import Timeline
 from rankone.web.webhooks.notifier import Notifier
 
 T = TypeVar("T")
@@ -74,7 +74,7 @@ class Service:
         self._pool: Executor = ThreadPoolExecutor(_THREADS, "rankone")  # for experiments
         self._reading: Executor = ThreadPoolExecutor(_READERS, "rankone-reading")  # for all else, so that neither waits
         self.description = b""  # the OpenAPI document
-        self.log: RequestLog | None = None  # of requests, if there is to be one
+        self.logs_requests = False
         self._ticking: asyncio.Task[None] | None = None
         self.notifier = Notifier(self.database, self.reader, self.off_loop, self._report_of)
         self._notifying: asyncio.Task[None] | None = None
@@ -93,8 +93,6 @@ class Service:
 
     async def stop(self) -> None:
         """Finish what was accepted, then close."""
-        if self.log is not None:
-            self.log.flush()
         if self._ticking is not None and self._notifying is not None:
             looking_after = [self._ticking, self._notifying, *self._settling.values()]
             for task in looking_after:
@@ -190,10 +188,10 @@ class Service:
             open_it = functools.partial(Experiment, name, db=self.database.on_behalf_of(by), **settings)
             experiment = await asyncio.get_running_loop().run_in_executor(self._pool, open_it)
             if served is None:
-                dashboard = await self.off_loop(DashboardData, experiment, self.reader)
+                timeline = await self.off_loop(Timeline, self.reader, name)
                 goals = await asyncio.get_running_loop().run_in_executor(self._pool, _goals_of, experiment)
                 served = ServedExperiment(
-                    experiment, self._pool, dashboard, self.meters, self.limits.waiting, self.looking, goals
+                    experiment, self._pool, timeline, self.meters, self.limits.waiting, self.looking, goals
                 )
                 self._served[name] = served
             return served
@@ -201,7 +199,7 @@ class Service:
     async def _report_of(self, name: str) -> Report:
         served = await self.experiment(name)
         async with self.looking:
-            report: Report = await served.call(served.dashboard.made_report)
+            report: Report = await served.call(report_of, served.experiment)
             return report
 
     def storage_failed(self, what: str, error: StorageError) -> None:
@@ -234,7 +232,7 @@ class Service:
                     # One that takes long goes on beside the others.
                     await asyncio.wait([self._settling[name]], timeout=_TICK)
                 else:
-                    served.dashboard.forget()
+                    served.view.forget()
             await asyncio.sleep(_TICK)
 
     async def _look_after(self, name: str, end: int) -> None:
@@ -243,7 +241,7 @@ class Service:
 
     async def _settle(self, name: str, end: int) -> None:
         served = await self.experiment(name)
-        seconds = await self.off_loop(served.dashboard.settle)
+        seconds = await self.off_loop(served.experiment.settle)
         served.rests_until = end, time.monotonic() + seconds
 
     async def _settled(self, what: str, do: Callable[[], Awaitable[Any]]) -> Any:

@@ -18,7 +18,7 @@ class SingleFlight(Generic[T]):
         make: makes it.
         slots: where it waits for its turn among other things that cost much.
         share: of the time, at most, is spent on making it; so the next one may have to wait.
-        fresh: seconds for which it is used again.
+        fresh: seconds for which it is used again, or longer where its share asks for that.
     """
 
     def __init__(
@@ -43,42 +43,27 @@ class SingleFlight(Generic[T]):
             self._next.add_done_callback(_heard)
         return await asyncio.shield(self._next)
 
+    def forget(self) -> None:
+        """Forget what is too old to be used again: it may be large."""
+        if time.monotonic() >= self._until:
+            self._kept = None
+
     async def _after(self, last: asyncio.Task[T] | None) -> T:
         if last is not None and not last.done():
             await asyncio.wait([last])
         await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
         async with self._slots or contextlib.nullcontext():
-            self._last, self._next = self._next, None  # whoever comes from now on gets a newer one
+            self._last, self._next, self._kept = self._next, None, None  # who comes from now on gets a newer one
             began = time.monotonic()
             try:
                 made = await self._make()
-                self._kept, self._until = (self._last if self._fresh else None), time.monotonic() + self._fresh
+                self._kept = self._last if self._fresh else None
                 return made
             finally:
                 now = time.monotonic()
                 self._not_before = now + (now - began) * (1.0 / self._share - 1.0)
+                self._until = max(now + self._fresh, self._not_before)
                 self._last = None  # what was made is for those who wait: it may be large
-
-
-async def within(seconds: float, work: Awaitable[T]) -> T:
-    """Return what comes of `work`, or raise TimeoutError: `asyncio.timeout` at a fifth of its cost to every request."""
-    task, late = asyncio.current_task(), False
-    assert task is not None
-
-    def give_up() -> None:
-        nonlocal late
-        late = True
-        task.cancel()
-
-    timer = asyncio.get_running_loop().call_later(seconds, give_up)
-    try:
-        return await work
-    except asyncio.CancelledError:
-        if late and task.uncancel() == 0:  # by nobody else
-            raise TimeoutError from None
-        raise
-    finally:
-        timer.cancel()
 
 
 async def while_connected(receive: Receive, work: Awaitable[T]) -> T:

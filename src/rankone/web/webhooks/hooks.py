@@ -28,7 +28,7 @@ _PREFIX = "whsec_"
 
 
 class Webhook(NamedTuple):
-    """A webhook as it is stored, and how its deliveries went; times in microseconds since 1970."""
+    """A webhook, and how its deliveries went."""
 
     id: str
     experiment: str  # its name, or "*"

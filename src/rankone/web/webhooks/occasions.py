@@ -14,8 +14,6 @@ from rankone.live.journal.events import AT, KIND, SEQ, Kind, of_rows
 from rankone.live.report.goal_report import VIOLATED
 from rankone.live.report.report import Report
 from rankone.live.storage import Storage
-from rankone.notebook import folded, html_table
-from rankone.specs import amount
 
 NO_DATA = 3_600  # seconds
 
@@ -120,14 +118,11 @@ def body_of(occasion: Occasion, report: Report, format: str, id: str) -> str:
 
 def page(report: Report, headline: str) -> str:
     """Return a report as a page that a mail program shows: no script, nothing from elsewhere."""
-    lines = "".join(f"<p>{escape(line)}</p>" for line in [report.assumes, *report.warnings, *report.notes] if line)
-    own = f"<p>{escape(report.headline)}</p>" * (headline != report.headline)
-    counts = f"{amount(report.decisions, 'decision')}, policy {report.policy}"
+    lines = "".join(f"<p>{escape(line)}</p>" for line in [headline, *report.warnings, *report.notes])
     style = "font:15px/1.4 sans-serif;max-width:46em;margin:1.5em auto;padding:0 1em"
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(report.name)}</title></head>'
-        f'<body style="{style}"><h1>{escape(report.name)}</h1><p><b>{escape(headline)}</b></p>{own}{lines}'
-        f"{html_table(report._shown())}<p>{escape(counts)}</p>{folded(report.details)}</body></html>"
+        f'<body style="{style}"><h1>{escape(report.name)}</h1>{lines}{report._repr_html_()}</body></html>'
     )
 
 

@@ -13,6 +13,7 @@ import hashlib
 import hmac
 import json
 import os
+import secrets
 import smtplib
 import ssl
 import time
@@ -46,6 +47,21 @@ async def send(hook: Webhook, id: str, body: str) -> None:
         raise NotDelivered(str(error)) from None
     except (OSError, EOFError, ValueError, smtplib.SMTPException) as error:
         raise NotDelivered(f"{type(error).__name__}: {error}"[:300]) from None
+
+
+async def send_test(hook: Webhook) -> str | None:
+    """Send a test message once; return why it did not arrive, or None."""
+    said, id = "This is a test of a webhook of rankone.", f"0-{secrets.token_hex(4)}"
+    body = {"id": id, "event": "test", "at": int(time.time()), "headline": said}
+    if hook.format == "slack":
+        body = {"text": said}
+    elif hook.format == "email":
+        body = {"subject": "rankone: test", "text": said}
+    try:
+        await send(hook, id, json.dumps(body))
+    except NotDelivered as error:
+        return str(error)
+    return None
 
 
 def signature(secret: str, id: str, at: int, body: bytes) -> str:

@@ -66,7 +66,18 @@ def create_token(
     now: float | None = None,
     by: str | None = None,
 ) -> str:
-    """Store a new token and return its text, which cannot be had again."""
+    """Store a new token and return its text, which cannot be had again.
+
+    Args:
+        database: of the experiments.
+        scopes: of ask, tell, read, admin and sign.
+        experiment: the one it is for; "*": all of them.
+        note: what it is for.
+        days: until it expires; None: never.
+        rate: decisions and outcomes a second.
+        now: when it is made.
+        by: the id of the token with which it was asked for.
+    """
     given = set(scopes)
     wanted = tuple(scope for scope in SCOPES if scope in given)
     if not wanted or len(wanted) != len(given):
@@ -76,9 +87,9 @@ def create_token(
     if note:
         checked_name(note, "note")
     if days is not None and not 0 < days <= MAX_DAYS:
-        raise InputError(f"a lifetime of at most {MAX_DAYS} days", days, "pass --days 365, or --days 0 for no end")
+        raise InputError(f"a lifetime of at most {MAX_DAYS} days", days, "try days=365")
     if rate is not None and not 1 <= rate <= MAX_RATE:
-        raise InputError(f"a rate of 1 to {MAX_RATE} decisions per second", rate, "try --rate 100")
+        raise InputError(f"a rate of 1 to {MAX_RATE} decisions per second", rate, "try rate=100")
     created = int(time.time() if now is None else now)
     id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     expires = None if days is None else created + int(days * 86_400)

@@ -5,6 +5,7 @@ The table of operations makes the routes, the OpenAPI document and the test of w
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import logging
@@ -25,11 +26,12 @@ from rankone.web.encoding import encode
 from rankone.web.server.access.tokens import THIS_MACHINE, Token
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.http.responses import Answer
+from rankone.web.server.logs import log_request, request_id
+from rankone.web.server.schemas.answers import answer_with
 from rankone.web.server.schemas.bodies import Body
-from rankone.web.server.single_flight import ClientLeft, while_connected, within
+from rankone.web.server.single_flight import ClientLeft, while_connected
 
 if TYPE_CHECKING:
-    from rankone.web.server.logs import RequestLog
     from rankone.web.server.service import Service
 
 log = logging.getLogger("rankone.web")
@@ -62,7 +64,8 @@ class Call:
 
 
 Handler = Callable[[Call], Awaitable[Response]]
-Answers = dict[int, type[BaseModel] | tuple[str, ...]]  # by status: a model in JSON, or media types
+# By status: a model in JSON, or its fields, or media types.
+Answers = dict[int, type[BaseModel] | dict[str, Any] | tuple[str, ...]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,7 +118,12 @@ def operation(method: str, path: str, scope: str | None, **more: Any) -> Callabl
     """Decorator: the handler becomes an operation."""
 
     def register(handler: Handler) -> Handler:
-        OPERATIONS.append(Operation(method, path, handler, scope, **more))
+        model = "".join(map(str.capitalize, handler.__name__.split("_"))) + "Answer"
+        answers = {
+            status: answer_with(model, content) if isinstance(content, dict) else content
+            for status, content in more.pop("answers").items()
+        }
+        OPERATIONS.append(Operation(method, path, handler, scope, answers=answers, **more))
         return handler
 
     return register
@@ -124,6 +132,15 @@ def operation(method: str, path: str, scope: str | None, **more: Any) -> Callabl
 def answer(content: Any, status: int = 200) -> Response:
     """Return an answer in JSON; bytes are JSON already."""
     return Answer(content if isinstance(content, bytes) else encode(content), status)
+
+
+def tagged(call: Call, content: bytes, tag: str, media_type: str, headers: Mapping[str, str]) -> Response:
+    """Return what a client may have already, by its tag: 304 then."""
+    known = [given.strip().removeprefix("W/") for given in call.headers.get("if-none-match", "").split(",")]
+    headers = {**headers, "X-Content-Type-Options": "nosniff", "ETag": tag}
+    if tag.removeprefix("W/") in known:
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=media_type, headers=headers)
 
 
 class Endpoint:
@@ -153,8 +170,8 @@ class Endpoint:
             response = self._refused(Problem.of(error), scope)
         seconds = time.perf_counter() - began
         self._service.meters.answered(self._operation.name, response.status_code, seconds)
-        if self._service.log is not None:
-            note_request(self._service.log, scope, response, self._operation.name, seconds)
+        if self._service.logs_requests:
+            note_request(scope, response, self._operation.name, seconds)
         await response(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
@@ -182,7 +199,8 @@ class Endpoint:
         call = Call(self._service, caller, headers, name, id, body, query)
         work = operation.handler(call)
         try:
-            return await within(self._seconds, while_connected(receive, work) if operation.slow else work)
+            async with asyncio.timeout(self._seconds):
+                return await (while_connected(receive, work) if operation.slow else work)
         except StorageError as error:
             self._service.storage_failed(operation.name, error)
             raise
@@ -207,12 +225,12 @@ class Endpoint:
         return Problem(503, "too-slow", expected, "silence", do, retry_after=1)
 
 
-def note_request(log: RequestLog, scope: Scope, response: Response, operation: str, seconds: float) -> None:
+def note_request(scope: Scope, response: Response, operation: str, seconds: float) -> None:
     """Write a line for a request, and let its answer carry the same id."""
-    id = log.id_of(scope["headers"])
+    id = request_id(scope["headers"])
     response.raw_headers.append((b"x-request-id", id.encode()))
     client = scope["client"]
-    log.write(time.time(), id, operation, response.status_code, seconds, client[0] if client else "")
+    log_request(id, operation, response.status_code, seconds, client[0] if client else "")
 
 
 def _check_single(headers: Iterable[tuple[bytes, bytes]]) -> None:

@@ -5,18 +5,20 @@ from typing import Any
 from starlette.responses import Response
 
 from rankone.live import Ask, Outcome, Tell, Void
-from rankone.live.messages import Track
+from rankone.live.messages import Decision, Track
 from rankone.live.visitor_attributes import REFUSE
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.routes.operations import ONE, Call, answer, operation
-from rankone.web.server.schemas.answers import Decisions, Outcomes, answer_of
+from rankone.web.server.schemas.answers import ProblemAnswer, answer_of
 from rankone.web.server.schemas.bodies import AskBody, OutcomeBody, TellBody, Told
 
 OUTCOME = dict.fromkeys((200, 202), answer_of(Outcome))
 _DECISION = f"{ONE}/decisions/{{id}}"
 
 
-@operation("POST", f"{ONE}/ask", "ask", body=AskBody, answers={200: Decisions}, problems=(429,), keyed=True)
+@operation(
+    "POST", f"{ONE}/ask", "ask", body=AskBody, answers={200: {"decisions": list[Decision]}}, problems=(429,), keyed=True
+)
 async def ask(call: Call) -> Response:
     """Ask for a decision, or a batch. They are stored before they are answered.
 
@@ -56,7 +58,7 @@ async def answer_tell(call: Call, request: Tell | Track | Void) -> Response:
     return answer(outcome.to_dict(), 202 if outcome.status == "late" else 200)
 
 
-@operation("POST", f"{ONE}/tell", "tell", body=TellBody, answers={200: Outcomes})
+@operation("POST", f"{ONE}/tell", "tell", body=TellBody, answers={200: {"outcomes": list[Outcome | ProblemAnswer]}})
 async def tell_many(call: Call) -> Response:
     """Tell many outcomes at once; each is answered by what became of it, or by the error it deserves."""
     served = await call.service.experiment(call.name)

@@ -8,8 +8,7 @@ from starlette.responses import Response
 from rankone.client.signing import signature_by
 from rankone.live.operate.taking_in import TakenIn
 from rankone.web.encoding import encode
-from rankone.web.server.http.responses import Answer
-from rankone.web.server.routes.operations import ONE, Call, answer, operation
+from rankone.web.server.routes.operations import ONE, Call, answer, operation, tagged
 from rankone.web.server.schemas.answers import WeightsAnswer, answer_of
 from rankone.web.server.schemas.bodies import IngestBody, WeightsQuery
 
@@ -30,16 +29,11 @@ async def weights(call: Call) -> Response:
     seconds = _FOR_EVER if until is None else max(1, int(until - time.time()))
     tag = f'"{document["version"]}-{until or 0}"'
     whose = "public" if call.token is None else "private"  # no shared cache hands out what takes a token
-    headers = {"ETag": tag, "Cache-Control": f"{whose}, max-age={seconds}"}
+    headers = {"Cache-Control": f"{whose}, max-age={seconds}"}
     signers = await call.service.auth.signers(call.name)
     text = f"weights\n{body.decode()}"  # so that it is no signature of a visitor
     headers["Rankone-Signature"] = ", ".join(signature_by(each.id, each.digest, text) for each in signers)
-    if tag in call.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
-    result = Answer(body)
-    result.raw_headers = [(name, value) for name, value in result.raw_headers if name != b"cache-control"]
-    result.raw_headers += [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-    return result
+    return tagged(call, body, tag, "application/json", headers)
 
 
 @operation("POST", f"{ONE}/ingest", "tell", body=IngestBody, answers={200: answer_of(TakenIn)}, large=True, slow=True)

@@ -8,10 +8,13 @@ from starlette.responses import Response
 from rankone.errors import InputError
 from rankone.live import Experiment
 from rankone.live.fold.fold import Fold
+from rankone.live.messages import Change
 from rankone.live.report.report import Report
-from rankone.live.winners import Candidate, candidate, chosen
+from rankone.live.winners import Candidate, Winners, candidate, chosen
 from rankone.simulation.plans.plan import Plan
+from rankone.simulation.plans.plan import plan as plan_of_clicks
 from rankone.simulation.plans.plan_goal import GoalPlan
+from rankone.simulation.plans.plan_goal import plan_goal as plan_of_goal
 from rankone.simulation.plans.plan_inputs import check_plan
 from rankone.web.dashboard_data import shown
 from rankone.web.encoding import encode
@@ -26,9 +29,16 @@ from rankone.web.server.subprocess_tasks import run_in_subprocess
 _MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet"}
 _SHOWN, _FILE = {200: out.ExperimentAnswer}, {200: tuple(_MEDIA.values())}
 _PLANNED: dict[str, Any] = {"problems": (429,), "slow": True}
+_PLAN = bodies.body_of(plan_of_clicks, needed=("factors", "rate", "lift"))
+_GOAL_PLAN = bodies.body_of(plan_of_goal, needed=("factors", "rate"))
 
 
-@operation("GET", "/v1/experiments", "read", answers={200: out.Experiments})
+@operation(
+    "GET",
+    "/v1/experiments",
+    "read",
+    answers={200: {"experiments": list[out.ExperimentAnswer], "damaged": list[out.DamagedAnswer]}},
+)
 async def list_experiments(call: Call) -> Response:
     """List the experiments that the token may read; `damaged` names those whose journal cannot be read."""
     experiments, damaged = await call.service.look_at_all(call.caller, shown)
@@ -36,7 +46,7 @@ async def list_experiments(call: Call) -> Response:
     return answer(b'{"experiments":[%b],"damaged":%b}' % (b",".join(experiments.values()), errors))
 
 
-@operation("GET", "/v1/winners", "read", query=bodies.WinnersQuery, answers={200: out.WinnersAnswer}, slow=True)
+@operation("GET", "/v1/winners", "read", query=bodies.WinnersQuery, answers={200: out.answer_of(Winners)}, slow=True)
 async def winners(call: Call) -> Response:
     """List which experiments that the token may read have a winner, with few false ones however many there are."""
     seen, _ = await call.service.look_at_all(call.caller, _leading)
@@ -84,7 +94,7 @@ async def report(call: Call) -> Response:
     return answer(await (await call.service.experiment(call.name)).report.get())
 
 
-@operation("GET", f"{ONE}/changes", "read", answers={200: out.Changes})
+@operation("GET", f"{ONE}/changes", "read", answers={200: {"changes": list[Change]}})
 async def changes(call: Call) -> Response:
     """Tell who has changed what, and when, oldest first."""
     served = await call.service.experiment(call.name)
@@ -116,16 +126,14 @@ async def export(call: Call) -> Response:
     return Download(file, _MEDIA[kind], f"decisions.{kind}", service.exporting.release)
 
 
-@operation("POST", "/v1/plan", "read", body=bodies.PlanBody, answers={200: out.answer_of(Plan)}, **_PLANNED)
+@operation("POST", "/v1/plan", "read", body=_PLAN, answers={200: out.answer_of(Plan)}, **_PLANNED)
 async def plan(call: Call) -> Response:
     """Say how many visitors an experiment needs until a verdict, and what it loses meanwhile; takes some seconds."""
     wanted = call.body.model_dump()
     return await _planned(call, sum(check_plan(**wanted).values()), wanted)
 
 
-@operation(
-    "POST", "/v1/plan/goal", "read", body=bodies.GoalPlanBody, answers={200: out.answer_of(GoalPlan)}, **_PLANNED
-)
+@operation("POST", "/v1/plan/goal", "read", body=_GOAL_PLAN, answers={200: out.answer_of(GoalPlan)}, **_PLANNED)
 async def plan_goal(call: Call) -> Response:
     """Say how many visitors revenue needs until it has a winner, or a guardrail until it is cleared."""
     wanted = call.body.model_dump()
@@ -146,11 +154,13 @@ async def _planned(call: Call, levels: int, wanted: dict[str, Any]) -> Response:
             return answer(file.read())
 
 
-def _change(method: str, path: str, body: Any, result: Any = None, **more: Any) -> None:
-    """Make the operation that calls a method of `Experiment`, whose keywords are the fields of the body.
+def _change(method: str, path: str, result: str | None = None, *, kinds: Any = None, **more: Any) -> None:
+    """Make the operation that calls a method of `Experiment`, whose arguments are the fields of the body.
 
-    Its answer is the experiment, or with `result`, a model of one field, what the method returned.
+    Its answer is the experiment, or with `result`, the name of a field, what the method returned.
     """
+    function = getattr(Experiment, method)
+    body = None if method == "resume" else bodies.body_of(function, **kinds or {})
 
     async def handler(call: Call) -> Response:
         served = await call.service.experiment(call.name)
@@ -158,10 +168,10 @@ def _change(method: str, path: str, body: Any, result: Any = None, **more: Any) 
         if method in ("add_level", "add_factor"):
             await _check_room(call, served, **wanted)
         done = await served.call(getattr(served.experiment.on_behalf_of(call.token), method), **wanted)
-        return answer(await served.shown.get() if result is None else dict.fromkeys(result.model_fields, done))
+        return answer(await served.shown.get() if result is None else {result: done})
 
-    handler.__name__, handler.__doc__ = method, (getattr(Experiment, method).__doc__ or "").partition("\n")[0]
-    answers = _SHOWN if result is None else {200: result}
+    handler.__name__, handler.__doc__ = method, (function.__doc__ or "").partition("\n")[0]
+    answers = _SHOWN if result is None else {200: {result: int}}
     operation("POST", f"{ONE}/{path}", "admin", body=body, answers=answers, **more)(handler)
 
 
@@ -176,13 +186,13 @@ async def _check_room(
     call.service.check_room(list(sizes.values()))
 
 
-_change("stop", "stop", bodies.StopBody)
-_change("resume", "resume", None, problems=(422,))
-_change("exclude", "exclude", bodies.ExcludeBody, out.Excluded, slow=True)
-_change("void_open", "void-open", bodies.VoidOpenBody, out.Voided)
-_change("add_level", "levels/add", bodies.LevelBody, out.LevelNumber)
-_change("retire_level", "levels/retire", bodies.LevelBody, out.LevelNumber)
-_change("add_factor", "factors/add", bodies.FactorBody, large=True)
-_change("forbid", "forbid", bodies.ForbidBody)
-_change("allow", "allow", bodies.ForbidBody)
-_change("declare_context", "context", bodies.ContextBody)
+_change("stop", "stop")
+_change("resume", "resume", problems=(422,))
+_change("exclude", "exclude", "excluded", slow=True)
+_change("void_open", "void-open", "voided")
+_change("add_level", "levels/add", "number")
+_change("retire_level", "levels/retire", "number")
+_change("add_factor", "factors/add", kinds={"levels": bodies.Levels}, large=True)
+_change("forbid", "forbid")
+_change("allow", "allow")
+_change("declare_context", "context")

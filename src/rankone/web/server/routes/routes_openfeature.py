@@ -25,8 +25,8 @@ from rankone.web.encoding import encode
 from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.http.responses import Answer
 from rankone.web.server.request_batching import ServedExperiment
-from rankone.web.server.routes.operations import Call, answer, forbidden, operation
-from rankone.web.server.schemas.answers import Flag, Flags
+from rankone.web.server.routes.operations import Call, answer, forbidden, operation, tagged
+from rankone.web.server.schemas.answers import Flag
 from rankone.web.server.schemas.bodies import Body
 from rankone.wording.combinations import brief_combination
 
@@ -92,7 +92,9 @@ async def evaluate_flag(call: Call) -> Response:
     return answer(flags[flag])
 
 
-@operation("POST", _FLAGS, "ask", body=EvaluationBody, answers={200: Flags}, problems=(429,), refused=refused)
+@operation(
+    "POST", _FLAGS, "ask", body=EvaluationBody, answers={200: {"flags": list[Flag]}}, problems=(429,), refused=refused
+)
 async def evaluate_flags(call: Call) -> Response:
     """Evaluate all flags that the token may ask for, for a visitor (OFREP); 304 if the client has them already.
 
@@ -111,9 +113,7 @@ async def evaluate_flags(call: Call) -> Response:
         raise refused
     content = encode({"flags": flags})
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    if tag in call.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers={"ETag": tag})
-    return Answer(content, headers={"ETag": tag})
+    return tagged(call, content, tag, "application/json", {"Cache-Control": "no-store"})
 
 
 async def _evaluated(call: Call, name: str) -> list[dict[str, Any]]:

@@ -2,8 +2,8 @@
 
 import functools
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as PROMETHEUS
 from starlette.responses import Response
@@ -15,11 +15,11 @@ from rankone.live.settings import SETTINGS
 from rankone.web.server.http.problem_json import database_away
 from rankone.web.server.http.responses import Answer
 from rankone.web.server.metrics import Figures, figures
-from rankone.web.server.routes.operations import Call, answer, operation
-from rankone.web.server.schemas.answers import Health
+from rankone.web.server.routes.operations import Call, answer, operation, tagged
 from rankone.web.server.single_flight import SingleFlight
 
 _OK = {"status": "ok", "version": __version__}
+_HEALTH = {200: {"status": Literal["ok"], "version": str}}
 _PAGE = Path(__file__).parents[2] / "page"
 _MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 # The page runs its own scripts only, talks to its own server only, and can be put into nobody's frame. Charts need
@@ -30,25 +30,24 @@ _POLICY = (
 )
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
-    "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",  # ask every time: the ETag makes that cheap
 }
 
 
-@operation("GET", "/health", None, answers={200: Health})
+@operation("GET", "/health", None, answers=_HEALTH)
 async def health(call: Call) -> Response:
     """Answer if the service and its database do."""
     return await _healthy(call.service.reads)
 
 
-@operation("GET", "/health/live", None, answers={200: Health})
+@operation("GET", "/health/live", None, answers=_HEALTH)
 async def live(call: Call) -> Response:
     """Answer if the service does, whatever its database does."""
     return answer(_OK)
 
 
-@operation("GET", "/health/ready", None, answers={200: Health})
+@operation("GET", "/health/ready", None, answers=_HEALTH)
 async def ready(call: Call) -> Response:
     """Answer if the database takes a durable write, which leaves no trace; the answer may be a second old."""
     return await _healthy(call.service.writes)
@@ -87,14 +86,7 @@ async def chart_library(call: Call) -> Response:
     """Return the chart library, as it comes with vl-convert."""
     if bundle_path() is None:
         await call.service.bundle.get()
-    return _file(call, "text/javascript", make_bundle())
-
-
-def _file(call: Call, media_type: str, *paths: Path) -> Response:
-    content, tag = _content(paths)
-    if _matches(call.headers, tag):
-        return Response(status_code=304, headers={"ETag": tag, **_HEADERS})
-    return Response(content, media_type=media_type, headers={"ETag": tag, **_HEADERS})
+    return tagged(call, *_content((make_bundle(),)), "text/javascript", _HEADERS)
 
 
 @functools.cache
@@ -104,16 +96,12 @@ def _content(paths: tuple[Path, ...]) -> tuple[bytes, str]:
     return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 
-def _matches(headers: Mapping[str, str], tag: str) -> bool:
-    return tag in [given.strip().removeprefix("W/") for given in headers.get("if-none-match", "").split(",")]
-
-
 def _page_file(path: Path) -> None:
     """Make the operation of a file of the page: its stylesheet begins with what all charts share."""
-    media_type, files = _MEDIA[path.suffix], [LOOK, path] if path.suffix == ".css" else [path]
+    media_type, files = _MEDIA[path.suffix], (LOOK, path) if path.suffix == ".css" else (path,)
 
     async def handler(call: Call) -> Response:
-        return _file(call, media_type, *files)
+        return tagged(call, *_content(files), media_type, _HEADERS)
 
     handler.__name__ = f"page_{path.name.replace('.', '_')}"
     handler.__doc__ = f"Return the page's {path.name}."

@@ -14,26 +14,32 @@ from starlette.responses import Response
 
 from rankone.errors import RankoneError, StorageError
 from rankone.live import Ask, Tell, Void
-from rankone.live.messages import AskedBefore, Outcome, Track
+from rankone.live.messages import AskedBefore, Decision, Outcome, Track
 from rankone.live.visitor_attributes import IGNORE, context_in_line
 from rankone.web.server.http.problem_json import Problem
-from rankone.web.server.routes.operations import ONE, Call, answer, operation
+from rankone.web.server.routes.operations import ONE, Call, answer, operation, tagged
 from rankone.web.server.routes.routes_decisions import OUTCOME, answer_tell
-from rankone.web.server.schemas.answers import Tracked, Visited
 from rankone.web.server.schemas.bodies import BeaconBody, TrackBody, VisitBody
 
 _PAGE = Path(__file__).parents[2] / "page"
 _HEADERS = {
-    "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "cross-origin",  # it is made to run in other sites' pages
     "Cache-Control": "public, max-age=3600",
     "Vary": "Accept-Encoding",
 }
 
 
-@operation("POST", f"{ONE}/visit", "ask", body=VisitBody, answers={200: Visited}, problems=(429,), simple=True)
+@operation(
+    "POST",
+    f"{ONE}/visit",
+    "ask",
+    body=VisitBody,
+    answers={200: {"decisions": list[Decision], "repeated": bool}},
+    problems=(429,),
+    simple=True,
+)
 async def visit(call: Call) -> Response:
-    """Ask for a visitor of a page, as the snippet does: the same visitor gets the same decision.
+    """Ask for a visitor of a page, as the snippet does: the same visitor gets the same decision (`repeated`).
 
     This holds until levels change, outcomes are excluded or the experiment is stopped or resumed. Of what a page says
     of a visitor only declared attributes count; the rest is ignored.
@@ -64,7 +70,15 @@ async def track(call: Call) -> Response:
     return await answer_tell(call, await _tracked(call, call.name))
 
 
-@operation("POST", "/v1/track", "tell", body=TrackBody, answers={200: Tracked}, problems=(409,), simple=True)
+@operation(
+    "POST",
+    "/v1/track",
+    "tell",
+    body=TrackBody,
+    answers={200: {"experiments": dict[str, Outcome]}},
+    problems=(409,),
+    simple=True,
+)
 async def track_all(call: Call) -> Response:
     """Tell an outcome of a visitor to every experiment that has the goal and that the token may tell.
 
@@ -99,12 +113,9 @@ async def _tracked(call: Call, name: str) -> Track:
 async def snippet(call: Call) -> Response:
     """Return the snippet."""
     plain, packed, tag = _written()
-    headers = {**_HEADERS, "ETag": tag}
-    if tag in call.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
     if "gzip" in call.headers.get("accept-encoding", ""):
-        return Response(packed, media_type="text/javascript", headers={**headers, "Content-Encoding": "gzip"})
-    return Response(plain, media_type="text/javascript", headers=headers)
+        return tagged(call, packed, tag, "text/javascript", {**_HEADERS, "Content-Encoding": "gzip"})
+    return tagged(call, plain, tag, "text/javascript", _HEADERS)
 
 
 @functools.cache

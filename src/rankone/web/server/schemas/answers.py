@@ -14,15 +14,16 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, Field, create_model
 
-from rankone.live.messages import Change, Decision, Outcome
+from rankone.live.messages import Decision, Outcome
 from rankone.live.operate.taking_in import TakenIn
 from rankone.live.report.report import Alarm, Report
 from rankone.live.report.segment_report import SegmentsReport
-from rankone.live.winners import Candidate
+from rankone.live.winners import Candidate, Winners
 from rankone.simulation.plans.plan import Plan, Span
 from rankone.simulation.plans.plan_goal import GoalPlan
 from rankone.web.server.access.tokens import Token
 from rankone.web.server.schemas.bodies import with_settings
+from rankone.web.webhooks.hooks import Webhook
 
 # What the answer has beyond the fields of the class, or says more exactly.
 _MORE: dict[type, dict[str, Any]] = {
@@ -37,8 +38,10 @@ _MORE: dict[type, dict[str, Any]] = {
     Span: {"beyond": float | None},
     TakenIn: {"headline": str},
     Token: {"valid": bool},
+    Webhook: {"created": float},
+    Winners: {"headline": str, "assumes": str},
 }
-_SECRET: dict[type, tuple[str, ...]] = {Token: ("digest",)}
+_SECRET: dict[type, tuple[str, ...]] = {Token: ("digest",), Webhook: ("secret", "private")}
 # Fields that are left out where there is nothing to say.
 _IF_ANY = {
     Decision: ("items", "chances"),
@@ -57,6 +60,12 @@ def answer_of(kind: type) -> Any:
             default = None if name in _IF_ANY.get(kind, ()) else ...
             fields[name] = (_in_json(hint), Field(default, description=comments.get(name)))
     return create_model(kind.__name__, __doc__=inspect.getdoc(kind), **fields)
+
+
+def answer_with(name: str, fields: dict[str, Any]) -> Any:
+    """Return the model of an answer with these fields."""
+    content: dict[str, Any] = {field: (_in_json(hint), ...) for field, hint in fields.items()}
+    return create_model(name, **content)
 
 
 def _in_json(hint: Any) -> Any:
@@ -90,28 +99,6 @@ def _comments(kind: type) -> dict[str, str | None]:
 
 
 @answer_of
-class Decisions:
-    """The decisions asked for."""
-
-    decisions: list[Decision]
-
-
-@answer_of
-class Tracked:
-    """What became of a visitor's outcome, in each experiment that has the goal."""
-
-    experiments: dict[str, Outcome]
-
-
-@answer_of
-class Visited:
-    """What a visitor of a page is to see."""
-
-    decisions: list[Decision]
-    repeated: bool  # the visitor asked before and got this then: it may have been shown
-
-
-@answer_of
 class Flag:
     """A flag of OpenFeature, evaluated for a visitor."""
 
@@ -130,24 +117,6 @@ class FlagError:
     errorDetails: str
 
 
-@answer_of
-class Flags:
-    """All flags, evaluated for a visitor."""
-
-    flags: list[Flag]
-
-
-@answer_of
-class WinnersAnswer:
-    """Which experiments have a winner; on average at most `false_share` of these are false."""
-
-    headline: str
-    assumes: str
-    false_share: float
-    experiments: int  # that the token may read
-    candidates: list[Candidate]  # of experiments in which something leads, the surest first
-
-
 class _Explanation:
     detail: str  # what was expected, what came, what to do
     expected: str
@@ -163,13 +132,6 @@ class ProblemAnswer(_Explanation):
     title: str
     status: int
     code: str  # the kind of error, for programs
-
-
-@answer_of
-class Outcomes:
-    """For each outcome told, in the same order, what became of it or why it was refused."""
-
-    outcomes: list[Outcome | ProblemAnswer]
 
 
 @answer_of
@@ -197,14 +159,6 @@ class DamagedAnswer(_Explanation):
     """An experiment whose journal cannot be read, and why."""
 
     name: str
-
-
-@answer_of
-class Experiments:
-    """The experiments that the token may read, and those that nobody can read."""
-
-    experiments: list[ExperimentAnswer]  # type: ignore[valid-type]
-    damaged: list[DamagedAnswer]
 
 
 @answer_of
@@ -253,91 +207,3 @@ class WeightsAnswer:
     whole: int  # what the weights of a part sum to
     control: WeightsControl | None
     parts: list[WeightsPart]
-
-
-@answer_of
-class Changes:
-    """Who has changed what in an experiment, oldest first."""
-
-    changes: list[Change]
-
-
-def _number(name: str, field: str, about: str) -> Any:
-    return create_model(name, __doc__=about, **{field: (int, ...)})  # type: ignore[call-overload]
-
-
-Excluded = _number("Excluded", "excluded", "How many outcomes no longer count.")
-Voided = _number("Voided", "voided", "How many decisions were closed.")
-LevelNumber = _number("LevelNumber", "number", "The number of a level that came or went.")
-
-
-@answer_of
-class NewTokenAnswer:
-    """A token, to be seen this once."""
-
-    id: str
-    token: str
-
-
-@answer_of
-class Tokens:
-    """Tokens, oldest first."""
-
-    tokens: list[Token]
-
-
-@answer_of
-class WebhookAnswer:
-    """A webhook as people may see it, and how its deliveries went."""
-
-    id: str
-    experiment: str  # *: all of them
-    address: str  # up to its host
-    format: str
-    events: list[str]
-    created: float
-    made_by: str | None  # a token, by its id
-    arrived: int
-    waiting: int
-    failed: int  # given up
-    error: str | None  # of a delivery that waits or was given up
-
-
-@answer_of
-class NewWebhookAnswer:
-    """A webhook, and the secret that signs its messages, to be seen this once."""
-
-    id: str
-    secret: str
-
-
-@answer_of
-class Webhooks:
-    """Webhooks, oldest first."""
-
-    webhooks: list[WebhookAnswer]
-
-
-@answer_of
-class Tested:
-    """How a test message went."""
-
-    delivered: bool
-    error: str | None
-
-
-@answer_of
-class Whoami:
-    """What a caller may do."""
-
-    id: str | None  # of the token; None: none is needed on this machine
-    scopes: list[str]
-    experiment: str  # *: all of them
-
-
-@answer_of
-class Health:
-    """The service answers, and so does its database."""
-
-    status: Literal["ok"]
-    version: str

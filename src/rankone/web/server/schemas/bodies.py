@@ -1,6 +1,8 @@
 """What goes in: the bodies of requests. The OpenAPI document is made of these and of `answers.py`."""
 
 import functools
+import inspect
+import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
@@ -21,8 +23,6 @@ from rankone.live.visitor_attributes import (
     checked_context,
     checked_declaration,
 )
-from rankone.web.server.access.tokens import EVERY, MAX_DAYS, MAX_RATE, SCOPES
-from rankone.web.webhooks.hooks import EVENTS, FORMATS
 
 
 def _addressable(value: str) -> str:
@@ -160,26 +160,24 @@ class AskBody(Body):
         return self.count
 
 
-class OutcomeBody(Body):
-    """Whether what a decision showed was clicked; or the value of a goal (left out: of the one that steers)."""
-
+class _Told(Body):
     clicked: Clicked | None = None
     seen: Seen | None = None
     goal: Text | None = None
     value: Value | None = None
     key: Text | None = Field(None, description="an outcome of a goal counts once for its key")
+
+
+class OutcomeBody(_Told):
+    """Whether what a decision showed was clicked; or the value of a goal (left out: of the one that steers)."""
+
     source: Text | None = Field(None, description="who tells; false clicks can be excluded by it")
 
 
-class Told(Body):
+class Told(_Told):
     """One outcome of a batch."""
 
     id: Annotated[str, Field(max_length=MAX_NAME)]
-    clicked: Clicked | None = None
-    seen: Seen | None = None
-    goal: Text | None = None
-    value: Value | None = None
-    key: Text | None = None
 
 
 class TellBody(Body):
@@ -233,59 +231,6 @@ class IngestBody(Body):
         return 1 + (len(self.exposures) + len(self.outcomes)) // 50
 
 
-class StopBody(Body):
-    """Which combination to play from now on (of factors left out, the leading level), and why."""
-
-    levels: ByFactor | None = Field(None, description="by factor; of a ranking, the item at each position")
-    why: Text = "by hand"
-
-
-class ExcludeBody(Body):
-    """Which outcomes shall no longer count: those that fit everything given."""
-
-    source: Text | None = None
-    token: Text | None = Field(None, description="id of a token: what was asked or told with it")
-    levels: ByFactor | None = Field(None, description="by factor")
-    since: Annotated[float, Field(ge=0, le=1e11)] | None = Field(None, description="seconds since 1970")
-    until: Annotated[float, Field(ge=0, le=1e11)] | None = Field(None, description="seconds since 1970")
-    prior: bool = Field(False, description="also forget the past counts that the experiment began with")
-    why: Text = "outcomes excluded"
-
-
-class VoidOpenBody(Body):
-    """Which open decisions to close: those asked so long ago, by this source and with this token if they are given."""
-
-    older_than: Seconds = Field(description="seconds since they were asked")
-    source: Text | None = None
-    token: Text | None = Field(None, description="id of a token: what was asked with it")
-
-
-class LevelBody(Body):
-    """A level of a factor, by their names."""
-
-    factor: Text
-    name: Text
-
-
-class ForbidBody(Body):
-    """Levels of two factors or more, by the factor's name."""
-
-    levels: ByFactor
-
-
-class FactorBody(Body):
-    """A factor with its levels; all decisions so far had the first of them."""
-
-    factor: Text
-    levels: Levels
-
-
-class ContextBody(Body):
-    """Which attributes of visitors count, and what each may be."""
-
-    context: Declared
-
-
 class ExportQuery(Body):
     """How to write the export."""
 
@@ -298,61 +243,43 @@ class WinnersQuery(Body):
     false_share: Annotated[float, Field(strict=False, gt=0, lt=1)] = 0.05
 
 
-class _Planned(Body):
-    """What all plans have."""
-
-    factors: Annotated[
+Moment = Annotated[float, Field(ge=0, le=1e11)]
+# What an argument of a function of the library may be in JSON, by its name. What else is wrong, the library says.
+_ARGUMENTS: dict[str, Any] = {
+    **dict.fromkeys(("factor", "name", "source", "token", "why", "aim", "experiment", "note", "format"), Text),
+    **dict.fromkeys(("rate", "lift", "margin", "error", "visitors_a_day"), float),
+    **dict.fromkeys(("average", "spread", "cap", "worse_by"), float),
+    "levels": ByFactor,
+    "context": Declared,
+    "since": Moment,
+    "until": Moment,
+    "prior": bool,
+    "older_than": Seconds,
+    "address": Annotated[str, Field(max_length=2_000)],
+    **dict.fromkeys(("events", "scopes"), list[Text]),
+    "days": float | None,
+    "factors": Annotated[
         dict[Text, Annotated[int, Field(ge=1, le=MAX_LEVELS)]], Field(min_length=1, max_length=MAX_FACTORS)
-    ] = Field(description="the number of levels of each factor, by its name")
-    rate: Annotated[float, Field(gt=0, le=1)] = Field(
-        description="click rate of a combination one change away from the best"
-    )
-    visitors_a_day: Annotated[float, Field(gt=0)] | None = Field(None, description="to have days too")
-    error: Annotated[float, Field(ge=1e-6, le=0.5)] = Field(0.05, description="the verdict may be wrong so often")
+    ],
+    "goals": Annotated[int, Field(ge=1, le=MAX_GOALS)],
+}
+_NOT_SENT = ("self", "rows", "cols", "seed", "progress", "database", "private", "by", "now")
 
 
-class PlanBody(_Planned):
-    """An experiment to be planned. Left out: as `rankone.plan` has it."""
-
-    lift: Annotated[float, Field(gt=0)] = Field(description="how much more often the best is clicked: 0.1 is 10% more")
-    aim: Literal["earn", "both", "decide"] | None = Field(None, description="left out: all of them")
-    margin: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.0, description="a winner within this part of the best is enough"
-    )
-
-
-class GoalPlanBody(_Planned):
-    """A goal to be planned: revenue or, with `worse_by`, a guardrail. Left out: as `rankone.plan_goal` has it."""
-
-    lift: Annotated[float, Field(ge=0)] = Field(0.0, description="how much more the best brings; not of a guardrail")
-    average: Annotated[float, Field(gt=0, le=MAX_CAP)] | None = Field(None, description="of an order; null: yes or no")
-    spread: Annotated[float, Field(ge=0, le=20)] = Field(1.0, description="of orders, as part of their average")
-    cap: Annotated[float, Field(gt=0, le=MAX_CAP)] | None = Field(None, description="null: ten average orders")
-    worse_by: Annotated[float, Field(gt=0, lt=1)] | None = Field(None, description="makes it a guardrail")
-    goals: Annotated[int, Field(ge=1, le=MAX_GOALS)] | None = Field(None, description="how many share the error")
-
-
-class NewToken(Body):
-    """A token to make: it may do no more than the token that asks for it."""
-
-    scopes: Annotated[list[Literal[SCOPES]], Field(min_length=1, max_length=len(SCOPES))]  # type: ignore[valid-type]
-    experiment: Text = Field(EVERY, description="the one it is for; *: all of them")
-    note: Text | None = Field(None, description="what it is for")
-    days: Annotated[float, Field(gt=0, le=MAX_DAYS)] | None = Field(365.0, description="until it expires; null: never")
-    rate: Annotated[int, Field(ge=1, le=MAX_RATE)] | None = Field(None, description="decisions and outcomes a second")
-
-
-class NewWebhook(Body):
-    """A webhook to add. Addresses of private networks are added on the machine of the database only."""
-
-    address: Annotated[str, Field(max_length=2_000)] = Field(
-        description="https://..., or mailto:ann@shop.example for e-mail"
-    )
-    events: Annotated[list[Literal[tuple(EVENTS)]], Field(max_length=len(EVENTS))] = Field(  # type: ignore[valid-type]
-        [], description="what it is told about; none: everything"
-    )
-    experiment: Text = Field(EVERY, description="the one it is told about; *: all of them")
-    format: Literal[FORMATS] | None = Field(None, description="left out: as the address has it")  # type: ignore[valid-type]
+def body_of(function: Callable[..., Any], needed: Sequence[str] = (), **kinds: Any) -> Any:
+    """Return the body with the arguments of a function, as its docstring describes them."""
+    text, fields = inspect.getdoc(function) or "", dict[str, Any]()
+    for name, argument in inspect.signature(function).parameters.items():
+        if name not in _NOT_SENT:
+            kind, default = (_ARGUMENTS | kinds)[name], argument.default
+            said = re.search(rf"^    {name}: (.*(?:\n {{8}}.*)*)", text, re.MULTILINE)
+            about = Field(description=" ".join(said[1].split()) if said else None)
+            default = [] if default == () else default
+            required = default is argument.empty or name in needed
+            optional = kind | None if default is None and not required else kind
+            fields[name] = (Annotated[optional, about], ... if required else default)
+    made = "".join(map(str.capitalize, function.__name__.split("_")))
+    return create_model(f"{made}Body", __base__=Body, __doc__=text.partition("\n")[0], **fields)
 
 
 class _FromAPage(Body):

@@ -1,4 +1,4 @@
-"""``rankone explain``: a run of a policy as a page to step through."""
+"""``rankone explain``, ``rankone report``: a run of a policy, and a directory of results, as pages to hand on."""
 
 import sys
 from pathlib import Path
@@ -30,3 +30,15 @@ def explain(
     paths = explained.save(out)
     print(explained.frames[-1].text)
     print(f"Written: {', '.join(str(path) for path in paths)}")
+
+
+@command("report", example="out/study")
+def report(
+    directory: Path = typer.Argument(..., help="What simulate, arena or reproduce wrote with --out."),
+    out: Path | None = typer.Option(None, help="The file to write; default: report.html in the directory."),
+) -> None:
+    """Write one HTML report about a directory of results: charts, tables, settings and how to reproduce it."""
+    import rankone
+
+    path = rankone.report(directory, out)
+    print(f"Written: {path} ({path.stat().st_size / 1e6:.1f} MB, opens without a network)")
