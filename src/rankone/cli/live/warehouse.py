@@ -28,7 +28,7 @@ def export(
     archive: Path | None = ARCHIVE,
     rest: bool = REST,
 ) -> None:
-    """Write one row per decision: levels, time, outcome and whether it counted."""
+    """Write one row per decision, of a ranking per position: levels, time, outcome and whether it counted."""
     from rankone.live import Database, Experiment
     from rankone.live.operate.export import decisions_table, write_csv, write_decisions
     from rankone.live.operate.warehouse import write_tables
