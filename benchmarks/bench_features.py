@@ -37,6 +37,7 @@ REGRET: dict[tuple[str, int, int], dict[str, Range]] = {  # world, horizon, worl
     ("logit:50x4:d=10", 10_000, 10): {
         "cascade-logit-ts:alpha=1,sd=1": (82, 124),
         "cascade-logit-ts:sd=1": (65, 87),
+        "cascade-logit-ucb:sd=1": (47, 71),
         "cascade-logit-ts": None,
         "vac2-ucb": None,
     },

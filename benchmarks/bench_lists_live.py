@@ -20,8 +20,7 @@ import numpy as np
 
 from rankone import as_policy
 from rankone.compiling.compiled import compiled, noalloc
-from rankone.evidence.list_lottery import draw_list, renewal_due, start_lottery
-from rankone.evidence.list_shares import list_shares
+from rankone.evidence.list_lottery import draw_list, list_shares, renewal_due, start_lottery
 from rankone.evidence.lists import ListClaims, list_standing, start_list_evidence, weigh_list
 from rankone.kernels.policy import believe, learn
 from rankone.kernels.world import respond
@@ -105,11 +104,11 @@ def run(
             made, lottery = at, start_lottery(believe(state, rng), items, shares, n_positions)
         step(lottery, state, world, evidence, stage, rng, at, min(at + LOOK, lists))
         if until_proven and (evidence.proof >= claims.of_set).sum() >= n_positions * (n_items - n_positions):
-            standing = list_standing(evidence, items, claims)
+            standing = list_standing(evidence, claims)
             if standing.doubt <= ERROR:
                 return at + LOOK, truth[standing.best].min() < np.sort(truth)[-n_positions], False
-    standing = list_standing(evidence, items, claims)
-    wrong = (standing.beats & (truth[:, None] <= truth[None, :])).any()
+    standing = list_standing(evidence, claims)
+    wrong = ((evidence.proof >= claims.of_pairs) & (truth[:, None] <= truth[None, :])).any()
     return 0, standing.doubt <= ERROR, bool(wrong)
 
 

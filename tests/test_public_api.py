@@ -83,7 +83,8 @@ def test_nothing_changed_unseen():
 def for_type_checkers():
     """The file of `rankone.policies`, in which type checkers see every policy by the name of its class."""
     kinds = rankone.policies._of_the_package().values()
-    lines = sorted(f"    from {kind.__module__} import {kind.__name__} as {kind.__name__}\n" for kind in kinds)
+    kinds = sorted(kinds, key=lambda kind: (kind.__module__, not kind.__name__.isupper(), kind.__name__))
+    lines = [f"    from {kind.__module__} import {kind.__name__} as {kind.__name__}\n" for kind in kinds]
     before, first, rest = SEEN.read_text().partition(IF_CHECKED)
     return f"{before}{first}{''.join(lines)}\n{rest.partition(AFTER)[2]}"
 

@@ -4,8 +4,7 @@ import polars as pl
 import pytest
 
 from rankone import clicks
-from rankone.clicks.formats import session_log
-from rankone.clicks.logs import source
+from rankone.clicks.logs.sessions import OPEN_LISTS
 from rankone.errors import InputError
 from tests.clicks.logs import random_sessions, rpc_rows
 from tests.oracles.list_models import count as slow_count
@@ -111,20 +110,18 @@ def test_pwsc_clicks_name_their_list_and_test_lists_are_ignored(tmp_path):
     assert counts.report["clicks off the list"] == 1
 
 
-def test_rows_of_a_session_may_cross_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(source, "_BLOCK", 100)
-    lists = 400
+def test_rows_of_a_session_may_cross_blocks_and_batches(tmp_path):
+    lists = OPEN_LISTS + 10
     rows = b"".join(b"%d\t0\tQ\t1\t0\t5\t6\n%d\t1\tC\t6\n" % (number // 3, number // 3) for number in range(lists))
     counts = clicks.read(write(tmp_path / "log", rows))
     assert cell(counts, "1_0", "6", 2) == (lists, lists)
     assert counts.report["lists"] == lists
 
 
-def test_one_session_with_more_rows_than_fit(tmp_path, monkeypatch):
-    monkeypatch.setattr(source, "_BLOCK", 1000)
-    monkeypatch.setattr(session_log, "_OPEN_ROWS", 20)
-    counts = clicks.read(write(tmp_path / "log", b"1\t0\tQ\t1\t0\t5\t6\n" * 500 + b"1\t1\tC\t6\n"))
-    assert cell(counts, "1_0", "6", 2) == (500, 1)
+def test_one_session_with_more_lists_than_fit(tmp_path):
+    lists = 2 * OPEN_LISTS + 5
+    counts = clicks.read(write(tmp_path / "log", b"1\t0\tQ\t1\t0\t5\t6\n" * lists + b"1\t1\tC\t6\n"))
+    assert cell(counts, "1_0", "6", 2) == (lists, 1)
 
 
 def test_many_bad_rows_are_all_accounted_for(tmp_path):

@@ -17,7 +17,7 @@ from rankone.clicks.counts.engine_counts import FIRST
 from rankone.clicks.counts.sql_tables import query_table, write_rows
 from rankone.errors import InputError
 from rankone.live import Experiment
-from rankone.live.operate.importing import import_outcomes
+from rankone.live.operate.warehouse import import_outcomes
 from tests.live.conftest import postgres, postgres_db  # noqa: F401 - fixtures
 from tests.programs import rankone as command
 

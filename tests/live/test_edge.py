@@ -19,7 +19,8 @@ from rankone.live.evidence.published import CLICKED, SHOWN, Part, Published, Ver
 from rankone.live.fold import snapshot
 from rankone.live.fold.journal_reading import from_snapshot, replay
 from rankone.live.operate import visits
-from rankone.live.report.make_edge import make_edge_report
+from rankone.live.report.edge_report import EdgeReport
+from rankone.live.report.make_report import make_edge_report
 from rankone.numerics.seeds import generator
 
 from .helpers import Clock, at
@@ -104,10 +105,8 @@ def test_the_same_in_any_portions_and_any_order(tmp_path):
         rows = [row for tables in made for table in tables for row in table]
         late = [{"visitor": "visitor 5", "time": site.clock.now / 1e6}, {"visitor": "nobody", "time": BEGAN / 1e6}]
         again = [dict(row, time=row["time"] + 20) for row in made[0][0][:40]]
-        wrong = [
-            dict(made[0][0][0], visitor="x", levels={"headline": "A", "image": "no"}),
-            dict(made[0][0][1], version=9),
-        ]
+        taken_back = dict(made[0][0][2], levels={"headline": "A", "image": "no"})  # the right ones are told, too
+        wrong = [taken_back, dict(taken_back, visitor="x"), dict(made[0][0][1], version=9)]
         rows = rows + late + again + wrong + rows[:300]
         order = generator(number, "order").permutation(len(rows)) if number else range(len(rows))
         rows = [rows[index] for index in order]
@@ -115,7 +114,8 @@ def test_the_same_in_any_portions_and_any_order(tmp_path):
             some = rows[first : first + portion]
             site.tell([row for row in some if "version" not in row])
             site.tell([row for row in some if "version" in row])
-        results.append((counts(site.experiment), str(site.experiment.report())))
+        facts = site.experiment.look(lambda fold: json.dumps(fold.published.facts()["unfit"]))
+        results.append((counts(site.experiment), facts, str(site.experiment.report())))
         before = counts(site.experiment)
         site.tell(made[0][0], made[0][1])
         assert counts(site.experiment) == before, "told again"
@@ -278,6 +278,15 @@ def test_what_cannot_be_asked_for_is_refused(site, tmp_path):
         site.experiment.ingest([{"visitor": "a"}])
     with pytest.raises(InputError, match="a column 'headline'"):
         site.experiment.ingest([{"visitor": "a", "version": 1, "time": 1.0}])
+
+
+def test_what_does_not_fit_is_counted_in_words():
+    unfit = {"wrong_levels": 1, "unmatched": 1, "late": 1_200}
+    assert EdgeReport(3, 10, unfit, None, None).notes == [
+        "Decides at the edge: version 3 of the weights.",
+        "Ignored: 1 shown other levels than the weights give; 1 click of visitors who were shown nothing before; "
+        "1,200 clicks after the window.",
+    ]
 
 
 def test_a_draw_that_is_served_to_many_is_noticed():

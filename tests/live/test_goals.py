@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import tracemalloc
 from pathlib import Path
@@ -184,6 +185,15 @@ def test_an_amount_can_steer() -> None:
         assert report.goals[0].levels[0].total > 0
         with pytest.raises(InputError, match="value"):
             experiment.tell(experiment.ask(), clicked=True)
+
+
+def test_an_amount_that_steers_is_not_said_to_be_clicks() -> None:
+    with shop(None, goals={"order": {"kind": "amount", "cap": 10.0}}) as experiment:
+        for decision, value in zip(experiment.ask(40), [10.0] * 5 + [0.0] * 35, strict=True):
+            experiment.tell(decision, value=value)
+        report = experiment.report()
+        assert report.headline == "Not enough data yet: 5 of 40 visitors with 'order'."
+        assert "clicks instead of" not in dataclasses.replace(report, even_clicks=12.0, leads=True).details
 
 
 def test_an_amount_that_steers_without_a_window_is_told_once() -> None:

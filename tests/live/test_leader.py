@@ -126,6 +126,15 @@ def test_the_visitors_still_needed_are_those_of_what_leads(monkeypatch):
     assert told == [["ABC".index(report.best["row"]), "uvw".index(report.best["col"])] for report in reports]
 
 
+def test_nobody_is_needed_any_more_once_there_is_a_winner():
+    """Exploration goes on, to notice changes."""
+    with live(["A", "B"], ["u", "v"], seed=1, watch={"change": "restart"}) as experiment:
+        report = visit(experiment, [0.9, 0.3], [0.9, 0.3], 1_000, 1)[-1]
+    assert report.decided
+    assert report.explore > 0.0
+    assert report.visitors_left is None
+
+
 def test_estimates_of_all_levels_fit_together():
     """Each two were compared at other times: A looks better than B, B than C and C than A. One number each remains."""
     evidence = by_clicks(40, 40, 40)

@@ -260,7 +260,7 @@ def test_a_stopped_ranking_shows_its_list_as_far_as_requests_allow():
         assert ranking.ask().filler
         assert ranking.ask(exclude=["b"], pinned={1: "ad"}).items == ("ad", "c", "a")
         assert ranking.tell(ranking.ask(), [1]).learned
-        assert ranking.report().headline == "Stopped: everyone sees 'c', 'b' and 'a'."
+        assert ranking.report().headline == "Stopped: everyone sees 'c', 'b' and 'a', not proven best."
         assert "stopped on c, b, a" in ranking.changes()[-1].what
         assert "an item of the ranking" not in said(lambda: ranking.stop(["z"]))
         assert "different items" in said(lambda: ranking.stop(["a", "b", "c", "d"]))
@@ -290,9 +290,20 @@ def test_the_best_items_are_proven_and_it_stops_by_itself(sqlite_db):
         assert report.stopped == "the best items are known, 95% sure"
         assert {name for name, standing in report.ranking.standing.items() if standing == "out"} <= set("defgh")
         assert len(report.headline.split()) <= 25
+        assert report.headline.endswith(", proven best. 95% sure.")
         assert ranking.ask().items == report.ranking.present
         assert replayed(ranking) == bits(ranking)
     assert all(finding.ok for finding in examine(sqlite_db))
+
+
+def test_a_stop_says_whether_its_list_is_proven_good_enough():
+    with start(None, items=[*"ah"], positions=1, stopping={"margin": 0.5}, aim="decide") as ranking:
+        visit(ranking, 20)
+        ranking.stop(["h"])
+        assert ranking.report().headline == "Stopped: everyone sees 'h', not proven best."
+        report = dataclasses.replace(ranking.report(), good_enough=True, shown={"1": "a"})
+        report = dataclasses.replace(report, ranking=dataclasses.replace(report.ranking, present=("a",)))
+        assert report.headline == "Stopped: everyone sees 'a', within 50% of the best. 95% sure."
 
 
 def test_where_all_items_fit_the_order_is_what_is_proven(sqlite_db):
@@ -308,7 +319,7 @@ def test_where_all_items_fit_the_order_is_what_is_proven(sqlite_db):
         report = ranking.report()
         assert report.stopped == "the order is known, 95% sure"
         assert report.ranking.present == ranking.ask().items == (*"adf",)
-        assert report.headline == "Stopped: everyone sees 'a', 'd' and 'f', proven in this order."
+        assert report.headline == "Stopped: everyone sees 'a', 'd' and 'f', proven in this order. 95% sure."
         assert (report.decided, report.ranking.progress) == (True, 1.0)
         ranking.resume()
         assert ranking.report().ranking.progress == 0.0

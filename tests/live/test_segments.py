@@ -40,7 +40,7 @@ def test_segments_are_counted_apart_and_add_up_to_the_whole(sqlite_db):
         assert unsaid.tolist() == segments.unsaid.tolist()
         assert segments.unsaid[0] == 20
         assert segments.others is None
-        assert segments.totals(OTHERS) == [0, 0, 0]
+        assert segments.totals(OTHERS) == (0, 0, 0)
         assert segments.others is None  # who looks leaves no trace
 
 
@@ -118,15 +118,15 @@ def test_excluded_outcomes_and_new_levels_reach_the_segments(sqlite_db):
         for decision in decisions:
             experiment.tell(decision, True, source="robot" if decision.number % 2 else "page")
         assert experiment.exclude(source="robot") == 10
-        assert experiment.look(lambda fold: fold.segments.totals(0)) == [20, 10, 10]
+        assert experiment.look(lambda fold: fold.segments.totals(0)) == (20, 10, 10)
         experiment.add_level("row", "new")
         waiting = experiment.ask(context=DESK)
         experiment.tell(waiting, False)
         segments = experiment.look(lambda fold: fold.evidence.segments)
         assert segments.counts[0].shape == (3, 4, 2)
-        assert segments.totals(0) == [20, 10, 10]
+        assert segments.totals(0) == (20, 10, 10)
         assert len(segments.evidence[0].now) == 6
-        assert segments.totals(1) == [1, 1, 0]
+        assert segments.totals(1) == (1, 1, 0)
 
 
 def test_there_is_room_for_some_segments_and_the_others_are_counted_together(sqlite_db):
@@ -135,7 +135,7 @@ def test_there_is_room_for_some_segments_and_the_others_are_counted_together(sql
         experiment.tell(experiment.ask(context={"visitor": 9}), True)
         segments = experiment.look(lambda fold: fold.evidence.segments)
         assert len(segments.texts) == segments.most == 65_536 // 120**2 == 4
-        assert segments.totals(OTHERS) == [7, 1, 1]
+        assert segments.totals(OTHERS) == (7, 1, 1)
         # A policy that tells segments apart has them behind all others, in a new era, too.
         assert segments.told_to_policy(np.array([UNSAID, 0, 3, OTHERS]), 4).tolist() == [[0], [1], [4], [5]]
         pulls, clicks = experiment.look(lambda fold: (fold.pulls, fold.clicks))

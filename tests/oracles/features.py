@@ -200,6 +200,12 @@ class LogitTS(Twin):
                 break
 
 
+class LogitUCB(LogitTS):
+    def scores(self, x):
+        width = np.sqrt(((x @ np.linalg.inv(self.precision)) * x).sum(axis=1))
+        return x @ self.mean + self.alpha * math.sqrt(2.0 * math.log(self.t + 1.0)) * width
+
+
 class LogitCombinations(LogitTS):
     """Combinations for visitors with features: every allowed combination is tried."""
 
@@ -253,4 +259,5 @@ TWINS = {
     "cascade-woful": WOFUL,
     "vac2-ucb": VAC2,
     "cascade-logit-ts": LogitTS,
+    "cascade-logit-ucb": LogitUCB,
 }

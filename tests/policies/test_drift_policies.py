@@ -6,8 +6,8 @@ import pytest
 import rankone
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
-from rankone.policies.engines.restarting import RESTART_COUNT
 from rankone.policies.factors.changing.glr_uts import GLR_CENTRE, GLR_ERA, GLR_LAST, GLR_STEPS, GLR_TRIAL
+from rankone.policies.factors.changing.restarting import RESTART_COUNT
 from tests.oracles import drift as slow
 from tests.oracles.drift_alarms import Alarms
 

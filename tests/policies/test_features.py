@@ -15,7 +15,7 @@ from rankone.simulation.work_unit import play_run, ready_for
 from tests.oracles.features import TWINS, LogitCombinations, gibbs_mean
 
 POLICIES = ("cascade-lin-ts", "cascade-lin-ucb", "lin-ts-cascade", "c3-ucb", "cascade-woful", "vac2-ucb",
-            "cascade-logit-ts")  # fmt: skip
+            "cascade-logit-ts", "cascade-logit-ucb")  # fmt: skip
 
 
 def _add_all(root, rows, weights):

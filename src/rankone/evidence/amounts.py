@@ -1,40 +1,19 @@
 """Evidence that one level brings more than another, of an outcome in [0, 1], whatever the whole site does meanwhile.
 
-The model is that of `rankone.evidence.levels` with means in the place of click rates: a visitor at time t brings an
-amount U in [0, 1] (revenue over its cap, say) whose mean is ``s_t * (product of one number per level)``, s_t ANY
-sequence. Nothing else is supposed of U: many zeros, heavy tails, one huge order.
-
-**One decision.** Take two levels x and y of one factor, the levels of the other factors held, and let a and b be the
-probabilities, given that it was one of the two, with which the decision had x or y. Weigh the amount by the probability
-of the other level, which is value times inverse probability, both times a b:
-
-    D = U b  if x was shown,    D = - R U a  if y was,        E[D | past] = a b (mean of x - R * mean of y)
-
-at most 0 if x brings at most R times what y does. With ``s = R max(a, 1/2)``, known before the outcome, D / s >= -1.
-
-**The test.** For 0 <= l < 1 and -1 <= d <= 0, ``exp(l d - p(l) d^2) <= 1 + l d`` with ``p(l) = - log(1 - l) - l`` (Fan,
-Grama and Liu, "Exponential inequalities for martingales with applications", 2015, Lemma 4.1); for d >= 0 the same holds
-with l^2 / 2 in the place of p(l), as log(1 + z) >= z - z^2 / 2. So the product over decisions of these exponentials, d
-being D/s, is a supermartingale if x brings at most R times what y does, and so is its average over a fixed set of bets
-(`BETS`, small ones with less weight). By Ville's inequality that average ever reaches 1 / e with probability at
-most e, for any policy and however often one looks. Its logarithm takes four sums of each two levels (`gain`, `loss` and
-their squares) and can be had at any time for any ratio R: R = 1 says who brings more, all R together are an interval of
-the ratio, and a margin is another R. Visitors who bring nothing leave all sums as they are.
-
-**Order.** Bets never change, so the product does not depend on the order of decisions. "Given the past" is in the order
-of decisions, in which what an earlier one brings may become known later. With a window outcomes are weighed when it
-ends, which is in that order: the product at each moment is that of the first n decisions, and by Ville's inequality all
-of these are below 1 / e at once. An amount that is told in parts is weighed once, whole.
+With the probabilities a and b of two levels x and y, given that it was one of the two, an amount U counts as U b if x
+was shown and as - R U a if y was: with a mean of at most 0 if x brings at most R times what y does. Divided by
+``s = R max(a, 1/2)`` that is at least -1, and a product of exponentials of it is a supermartingale (`BETS`). Its
+logarithm takes four sums of each two levels (`gain`, `loss` and their squares) and can be had at any time for any ratio
+R. The proof, and why the order of decisions does not matter: `docs/proofs.md`.
 """
 
-import itertools
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
-from rankone.numerics.arrays import Floats, Ints, starts_of
+from rankone.numerics.arrays import Floats, Ints, moved, starts_of
 
 BETS = tuple(0.95 * 0.6**step for step in range(12))  # from large differences of outcomes that vary little, to small
 WEIGHTS = tuple(0.8**step * (1.0 - 0.8) / (1.0 - 0.8 ** len(BETS)) for step in range(len(BETS)))
@@ -73,9 +52,8 @@ def start_amounts(sizes: tuple[int, ...], margin: float = 1.0) -> Amounts:
 
 def resized_amounts(amounts: Amounts, sizes: tuple[int, ...], margin: float) -> Amounts:
     """Return the same with room for new levels, the last ones of their factor, and for new factors."""
-    result, starts = start_amounts(sizes, margin), amounts.starts
-    each = [np.arange(end - first) for first, end in itertools.pairwise(starts)]
-    old = np.concatenate([own + result.starts[factor] for factor, own in enumerate(each)])
+    result = start_amounts(sizes, margin)
+    old = moved(amounts.starts, result.starts)
     for name in ("gain", "loss", "gain2", "loss2", "proof", "enough"):
         getattr(result, name)[np.ix_(old, old)] = getattr(amounts, name)
     if margin != amounts.margin[0]:  # of another margin nothing was proven yet

@@ -1,35 +1,12 @@
 """Has the world changed, or is it no product? Both asked of clicks alone, whatever the rate of the whole site does.
 
-The model while nothing changes: a visitor at time t clicks with probability ``s_t * m(combination)``, where s_t is ANY
-sequence and m stays as it is. As in `rankone.evidence.levels`, clicks choose between two levels x and y of a factor,
-the other levels held. Here they are *thinned to even chances*: with a and b the probabilities with which the decision
-would have had x or y, a click on x is kept with probability min(1, b / a), one on y with min(1, a / b). Then
-
-    P(a kept click was on x) = m(x) / (m(x) + m(y))
-
-whatever s_t, the policy and its probabilities are: kept clicks are tosses of one coin. That costs at most half of what
-such clicks tell, and leaves two whole numbers to remember of a stretch of them. Which clicks are kept is drawn from the
-number of their decision, so a journal that is read again gives the same.
-
-**Two stretches.** Whether two stretches of tosses are of two coins, and how seldom that is answered wrongly, however
-long one looks, is in `rankone.evidence.two_coins`, with the moments at which a coin may have changed.
-
-**Change.** The stretches are the tosses before and after a moment, and each two levels have a coin of their own beside
-each level of the next factor: so of two factors nothing is assumed about how levels act together. (Where that is too
-many coins there is one, whatever is beside; that holds for products.) All coins share evenly. Besides, for products,
-each level is compared with all others of its factor together (`rankone.evidence.level_share`), which takes fewer
-clicks. The k-th watch, from 0 on, may be wrong with probability 0.05 / ((k + 1) (k + 2)): together 0.05, however many
-eras there are. A quarter of that is for coins, a quarter for levels against all others, half for levels that were
-proven to beat each other (`reversed_levels`). Where it is known that levels are no product, coins alone are asked.
-
-**Misfit.** The stretches are tosses beside one level of another factor, and beside all others. If each level changes
-clicks by the same factor whatever it is shown with, that is one coin. All pairs of levels share evenly, and so do the
-levels beside them.
-
-**Scatter.** Real clicks scatter more than coins do. Of each coin, blocks of 16 tosses in a row are compared with the
-next 16: for one coin, (difference)^2 and x1 (16 - x2) / 16 + x2 (16 - x1) / 16 have the same mean. Evidence is divided
-by the ratio of their sums over all coins if that is above 1, which only makes it weaker. That sees what scatters anew
-with every dozen clicks or so; what moves more slowly makes neighbouring blocks differ little, and is a change.
+Clicks on two levels are *thinned to even chances*: one on x is kept with probability min(1, b / a), one on y with
+min(1, a / b). Kept ones are tosses of one coin as long as nothing changes, whatever the policy does. Which are kept is
+drawn from the number of their decision, so a journal that is read again gives the same. A *change* is a coin that is
+another before and after a moment (`rankone.evidence.two_coins`), a level that is another against all others
+(`rankone.evidence.level_share`), or two levels proven to beat each other (`reversed_levels`); a *misfit* is a coin that
+is another beside one level of another factor than beside the rest. Evidence is divided by how much more than coins the
+tosses *scatter*, block by block. How the error is shared, and the proofs: `docs/proofs.md`.
 """
 
 import itertools
@@ -115,16 +92,10 @@ def start_watch(
     trials: bool = False,
     live: Ints | None = None,
 ) -> Watch:
-    """Return a watch before the first click.
+    """Return a watch before the first click, with so many watches before it (`number`).
 
-    Args:
-        sizes: the number of levels of each factor.
-        number: of watches before it.
-        change: whether a change rings.
-        misfit: whether it rings that levels are no product.
-        product: whether levels may be a product: False where it is known that they are none.
-        trials: whether a suspicion is a reason to explore more.
-        live: the levels that are shown, numbered factor after factor; None: all.
+    `change` and `misfit` say what rings, `product` whether levels may be a product, `trials` whether a suspicion is a
+    reason to explore more, `live` the levels that are shown, numbered factor after factor (None: all).
     """
     asked = sizes if change or misfit else ()
     starts = starts_of(asked)
@@ -227,7 +198,6 @@ def _end_block(watch: Any, coin: int, group: int) -> None:
 
 @noalloc
 def _follow(watch: Any, coin: int, group: int, x: int, y: int, beside: int) -> None:
-    """Ring if a coin has changed."""
     tosses, heads = watch.flips[coin, group]
     if tosses % _BLOCK == 0:
         _end_block(watch, coin, group)
@@ -253,7 +223,6 @@ def _compare(watch: Any, coin: int, x: int, y: int, level: int, factor: int) -> 
 
 @noalloc
 def _follow_level(watch: Any, factor: int, level: int) -> None:
-    """Ring if a level has changed against all others of its factor."""
     result = watch.scratch
     changed = count_level_click(watch, factor, level, watch.bars[LEVELS], _scattered(watch), result)
     if changed and watch.alarm[ALARM_KIND] == 0:
@@ -262,15 +231,9 @@ def _follow_level(watch: Any, factor: int, level: int) -> None:
 
 @noalloc
 def watch_outcome(watch: Any, shown: Any, cross: Any, number: int, clicked: int) -> None:
-    """Learn from one outcome, and ring if it gives reason to.
+    """Learn from the outcome of decision `number`, and ring if it gives reason to.
 
-    Args:
-        watch: what is known.
-        shown: the level of each factor that was shown, numbered factor after factor.
-        cross: for each level of each factor, the probability with which the decision would have been the same but for
-            that level.
-        number: of the decision.
-        clicked: 1 or 0.
+    `shown` and `cross` are as in `rankone.evidence.levels.weigh_click`.
     """
     follow_rate(watch, shown, cross, clicked)
     if not clicked or len(watch.flips) == 0:  # silence says nothing, or nobody asks

@@ -1,17 +1,8 @@
 """Has a level changed against all others of its factor together? All clicks of a factor in one test.
 
-A coin of two levels (`rankone.evidence.change_monitor`) has only the clicks on these two, beside one level of another
-factor. Where levels multiply (`m = product of what each level does`), more can be told from the same clicks. They are
-*thinned to the least probable level*: with p(y) the probability with which the decision would have had level y of a
-factor, all else the same, a click on x is kept with probability ``min over y of p(y) / p(x)``. Then
-
-    P(a kept click was on x) = u(x) / (sum of u over the living levels)
-
-whatever the site, the policy and the other levels are: kept clicks are throws of one die, and whether a throw shows x
-is the toss of a coin. So of each level the stretches before and after a moment are compared as for coins, and the
-levels of all factors share the error evenly.
-
-For levels that are no product the die depends on what is beside them: these tests are left out once that is known.
+A click on x is kept with probability ``min over y of p(y) / p(x)``, p(y) being the probability with which the decision
+would have had level y, all else the same. Where levels multiply, kept clicks are throws of one die (`docs/proofs.md`),
+so of each level the stretches before and after a moment are compared as those of a coin.
 """
 
 from typing import Any

@@ -1,67 +1,21 @@
 """Evidence that one level beats another, whatever the click rate of the whole site does meanwhile.
 
-The model: a visitor at time t clicks with probability ``s_t * (product of one number per level)``, where s_t is ANY
-sequence: an evening, a campaign, a slow decline. What was chosen is random, with probabilities that are known. So
-*clicks choose between levels*. Take two levels x and y of one factor, the levels of the other factors held, and let a
-and b be the probabilities with which the decision would have had x or y. Of the clicks on either,
+A visitor at time t clicks with probability ``s_t * (product of one number per level)``, where s_t is any sequence. With
+a and b the probabilities with which a decision would have had level x or y, the other levels held,
 
-    P(it was on x) = a r / (a r + b),      r = (number of x) / (number of y)
+    P(a click on either was on x) = a r / (a r + b),      r = (number of x) / (number of y)
 
-exactly: s_t and the other levels cancel.
-
-**The test.** For a ratio r > 1 the likelihood ratio of r against 1,
+So for a ratio r > 1 the likelihood ratio of r against 1,
 
     M(r) = product over those clicks of   r (a + b) / (a r + b)   if it was on x,   (a + b) / (a r + b)   if on y,
 
-has mean at most 1 at every time if x is at most as good as y: given the past, a click is on x with a probability q of
-at most a / (a + b), and the mean of r^X is 1 + q (r - 1) <= (a r + b) / (a + b). So M is a supermartingale, and so is
-its average over a fixed grid of ratios. By Ville's inequality that average ever reaches 1 / e with probability at most
-e, for any policy and however often one looks. That is why its largest value so far (`proof`) counts: what was once
-proven stays proven.
+is a supermartingale if x is at most as good as y, and so is its average over a fixed grid of ratios: it ever reaches
+1 / e with probability at most e, for any policy and however often one looks. So its largest value so far (`proof`)
+counts. Visitors who do not click are weighed the same way, with ratios that are estimated before (`recent`). What is
+proven is lowered by clicks that come late (`with_late`). The same arithmetic on all outcomes instead of clicks tells
+whether levels were told as often as they were chosen: there every true ratio is 1.
 
-**Silence.** If x is at most as good as y, a visitor who does not click saw x at least as often as the probabilities
-say, whatever s_t is: P(it was y) = b (1 - p_y) / (a (1 - p_x) + b (1 - p_y)) <= b / (a + b), as p_x <= p_y. So for any
-w > 1 that is fixed before, the factor
-
-    w (a + b) / (a + b w)   if it was on y,      (a + b) / (a + b w)   if on x
-
-has mean at most 1 too, by the same argument, given that there is no click; and the product of the factors of clicks and
-of silence is a supermartingale, as each factor has mean at most 1 whether there is a click or not. The w of a ratio r
-that gains most is (1 - p_y) / (1 - r p_y). Rates are not known, and need not be: they are estimated from outcomes
-*before* (`recent`), a little too low on purpose, and a wrong estimate costs evidence but no validity. Near ties clicks
-alone have the part 1 - p of the information that there is, with silence all of it is used. Where fewer than `RARE` of
-the visitors click, silence tells little, and is not asked.
-
-That is for "x beats y" alone: silence says nothing about by how much, as it depends on s_t. Intervals of ratios use
-clicks only.
-
-"Given the past" is in the order of decisions; outcomes are weighed in the order in which they are learned. With a
-window that is the same order. Without one, outcomes (clicks and, where silence is asked, "no click") must be told
-equally soon whatever was shown, or who is clicked sooner looks better for a while; as what was once proven stays
-proven, a while is enough. So without a window statements name this condition: "and equally soon".
-
-**Good enough.** "x loses at most a factor g to y" is proven the same way, with 1 / g in the place of 1 (`enough`); what
-it denies implies that x is at most as good as y, so silence counts as above.
-
-**Visitors who differ.** A policy that looks at the visitor, such as `logit-ts`, need not say its probabilities. Whether
-a decision explores, and what it then draws, depends on the past and on chance of its own, never on the visitor. So
-given the past, let a and b be the probabilities of "explores, and shows x" and "explores, and shows y", the levels of
-the other factors held. With P_x the click rate of x averaged over the visitors who may come now,
-
-    P(explores, x, click) = a P_x,      P(explores, y, click) = b P_y,
-
-whatever the taste of each visitor is. If P_x <= P_y, a click on either is on x with probability at most a / (a + b),
-which is all that the test above uses (the same for silence). The policy's own decisions are not
-weighed. The same holds among the visitors of a segment: who belongs to it is settled before the draw. So each statement
-is about averages over visitors, and none about one visitor. Two conditions stay: averaged over these visitors effects
-multiply, and which of P_x and P_y is larger does not change with the mix of visitors.
-
-**Late clicks.** What comes after the window was weighed as silence. It counts against statements and never for them
-(`with_late`): what was proven is lowered by as much as it would be had late clicks come in time. So nothing is stated
-that they contradict, and no statement is wrong more often for it.
-
-The same arithmetic on all outcomes instead of clicks tells whether levels were told as often as they were chosen
-(the sample-ratio check): there every true ratio is 1.
+Why all that holds, and what it assumes: `docs/proofs.md`.
 """
 
 import math
@@ -70,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
-from rankone.numerics.arrays import Floats, Ints, starts_of
+from rankone.numerics.arrays import Floats, Ints, moved, starts_of
 
 # Ratios to tell apart: from a difference of 3% up to one that a few clicks show.
 RATIOS = (1.03, 1.07, 1.15, 1.25, 1.4, 1.7, 2.3, 4.0, 10.0, 20.0, 50.0)
@@ -126,12 +80,7 @@ def resized(evidence: Evidence, sizes: tuple[int, ...]) -> Evidence:
     margin_ratio = 1.0 if evidence.margin_ratio[0] < 0 else float(evidence.ratios[evidence.margin_ratio[0]])
     silence = evidence.silent.shape[2] > 0
     result = start_evidence(sizes, tuple(evidence.ratios.tolist()), margin_ratio, silence)
-    old = np.concatenate(
-        [
-            np.arange(evidence.starts[factor + 1] - evidence.starts[factor]) + result.starts[factor]
-            for factor in range(len(evidence.starts) - 1)
-        ]
-    )
+    old = moved(evidence.starts, result.starts)
     for name in ("logs", "silent", "now", "proof", "enough"):
         getattr(result, name)[np.ix_(old, old)] = getattr(evidence, name)
     result.recent[[*old, -1]] = evidence.recent
@@ -160,7 +109,6 @@ def with_late(evidence: Evidence, late: Evidence) -> Evidence:
 
 
 def _mean(logs: Floats) -> Floats:
-    """Return the logarithm of the average likelihood over the ratios."""
     return np.asarray(np.logaddexp.reduce(logs, axis=2) - np.log(logs.shape[2]))
 
 
@@ -209,7 +157,6 @@ def log_average(logs: Any, more: Any, among: int) -> float:
 
 @noalloc
 def _note(evidence: Any, x: int, y: int) -> None:
-    """Bring what is said of x against y up to date."""
     up, silent, n_ratios = evidence.logs[x, y], evidence.silent[x, y], len(evidence.ratios)
     evidence.now[x, y] = log_average(up, silent, n_ratios)
     if evidence.now[x, y] > evidence.proof[x, y]:

@@ -1,20 +1,11 @@
 """How probable each item of a live list was at its position, given those above it.
 
-What a lottery is, and what kinds of lists it draws: `rankone.evidence.list_lottery`.
-
-**Mixtures.** Let P_m be the probability of the items above with the kind m, and pi_m(i) that of item i after them. The
-probabilities of beginnings mix, conditional ones do not:
+What a lottery is, and what kinds of lists it draws: `rankone.evidence.list_lottery`. With P_m the probability of the
+items above with the kind m, and pi_m(i) that of item i after them,
 
     pi(i) = sum of w_m P_m pi_m(i) / sum of w_m P_m
 
-**Pins, candidates.** Where an item is pinned to a position, the others are drawn for the positions that are left; the
-pinned one is certain there. Only candidates compete. A list can have fewer positions than usual.
-
-**What a policy cannot say.** A policy without a belief shows what it decides. Then a list that is not the policy's own
-is judged among lists that are not (which kind it is was drawn before, independently of all else), and nothing is known
-of the policy's own. The same holds where the belief's order is not that of positions (`gibbs-ts` while another position
-than the first seems to be looked at most): what is probable given the items *ranked* above is known, given those
-*standing* above it is not.
+Pins, candidates, and what a policy cannot say: `docs/proofs.md`.
 """
 
 from typing import Any, NamedTuple
@@ -95,14 +86,9 @@ def _first_block(lottery: Any, left: Any, above: Any, start: int) -> int:
 
 @kernel
 def _own_chances(lottery: Any, left: Any, above: Any, steps: Any, cross: Any) -> None:
-    """Fill in how probable the policy's list was at each position so far, and each item at the next.
+    """Fill in how probable the list was at each position so far (`steps`), and each item at the next (`cross`).
 
-    Args:
-        lottery: what was drawn from.
-        left: which items may be shown; changed: which are left.
-        above: the items above, but for pinned ones.
-        steps: (above,) to be filled in.
-        cross: (L,) to be filled in; zeros so far.
+    `left` says which items may be shown; of those it leaves the ones that are not above.
     """
     for position in range(len(above)):
         left[above[position]] = False
@@ -244,16 +230,10 @@ def _unpinned(pinned: Any, shown: Any, until: int) -> Any:
 
 @kernel
 def chances_at(lottery: Any, allowed: Any, pinned: Any, shown: Any, kind: int, position: int, cross: Any) -> bool:
-    """Fill in how probable each item was at a position, given those above; return False where nobody can say.
+    """Fill in how probable each item was at a position (from 0), given those above; return False where nobody can say.
 
-    Args:
-        lottery: what the list was drawn from.
-        allowed: (L,) which items could be shown: candidates, but for pinned ones.
-        pinned: (n,) the item pinned to each position of this list, -1: none.
-        shown: (n,) the list.
-        kind: of the list, as `draw_list` returned it.
-        position: counted from 0.
-        cross: (L,) to be filled in.
+    The list was drawn, and is of the `kind`, as `rankone.evidence.list_lottery.draw_list` says. `cross` is for all
+    items.
     """
     cross[:] = 0.0
     if pinned[position] >= 0:

@@ -11,8 +11,12 @@ Every list is one of four kinds. Which one is drawn first, with shares that are 
 A *lottery* is what lists are drawn from until enough outcomes have come in for another: arrays that do not change. So
 many open decisions share one, and probabilities can be worked out long after the draw: for a click, in the moment it is
 told. They follow from the lottery and from what was asked and shown, bit for bit.
+
+How many lists explore is settled by the aim, until the best items are proven. Lists drawn uniformly cost more clicks
+than a wrong pair does, so `both` takes fewer than an experiment. Of gentle ones a verdict takes about twice as many.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -29,37 +33,25 @@ from rankone.evidence.list_chances import (
     free_positions,
     nth_left,
 )
+from rankone.evidence.steering import AIMS
 from rankone.kernels.policy import Belief
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
 from rankone.numerics.betas.product_posterior import HULL, draw_factor, make_hull
 
 KINDS_OF_LISTS = ("own", "explore", "gentle", "control")
+LIST_EXPLORE = {"earn": 0.02, "both": 0.3, "decide": 1.0}  # shares of lists, by aim
+_LEAST = 1e-6  # a share is not halved below this
 _RENEWED = 100  # a lottery is renewed when so many parts more outcomes are there: it is never 1% behind
-__all__ = [
-    "CONTROL_LIST",
-    "EXPLORE",
-    "GENTLE",
-    "KINDS_OF_LISTS",
-    "OWN",
-    "ListLottery",
-    "draw_list",
-    "renewal_due",
-    "start_lottery",
-]
 
 
 def start_lottery(
     belief: Belief | None, control: Ints, shares: Floats, n_positions: int, present: Ints | None = None
 ) -> ListLottery:
-    """Return the lottery of the next lists.
+    """Return the lottery of the next lists, of up to `n_positions`.
 
-    Args:
-        belief: what the policy believes now; None: it does not say.
-        control: all items, those of the start list first.
-        shares: of lists of each kind.
-        n_positions: of a full list.
-        present: all items, the best first; by default by the belief.
+    `belief` is None where the policy does not say what it believes. `control` and `present` have all items, those of
+    the start list or the best first; by default the best by the belief.
     """
     if belief is None:
         none, nobody = np.zeros(0), np.zeros(0, np.int64)
@@ -154,7 +146,6 @@ def _swap_in(order: Any, left: Any, pinned: Any, rng: Any, shown: Any) -> None:
 
 @noalloc
 def _shuffle(order: Any, left: Any, rng: Any, shown: Any) -> None:
-    """Fill the positions that show nothing yet with items that are left, drawn uniformly."""
     n_left = count_left(left)
     for position in range(len(shown)):
         if shown[position] < 0:
@@ -165,7 +156,6 @@ def _shuffle(order: Any, left: Any, rng: Any, shown: Any) -> None:
 
 @kernel
 def _draw(lottery: Any, kind: int, own: Any, allowed: Any, pinned: Any, rng: Any, shown: Any) -> None:
-    """Fill in a list of this kind."""
     left = allowed.copy()
     shown[:] = pinned
     if kind == OWN and len(lottery.blocks) > 0:
@@ -207,3 +197,26 @@ def draw_list(lottery: Any, own: Any, allowed: Any, pinned: Any, rng: Any, shown
     if len(chances) > 0:
         chances_of(lottery, allowed, pinned, shown, kind, chances)
     return kind
+
+
+def list_shares(
+    aim: str, explore: float, control: float, proven: bool, lists: int, n_items: int, gentle: bool = False
+) -> Floats:
+    """Return the share of each kind of list.
+
+    The share of the aim `earn` is halved whenever lists double, from 100 for each item on.
+
+    >>> list_shares("both", 0.3, 0.1, proven=False, lists=0, n_items=9).round(2).tolist()
+    [0.63, 0.27, 0.0, 0.1]
+    >>> list_shares("earn", 0.02, 0.0, proven=False, lists=3_600, n_items=9).tolist()
+    [0.995, 0.005, 0.0, 0.0]
+    """
+    own = aim in AIMS and explore == LIST_EXPLORE.get(aim)
+    times = lists / (AIMS[aim].patience * n_items) if own else 0.0
+    if times >= 1.0:
+        explore = max(_LEAST, explore * 0.5 ** math.floor(math.log2(times)))
+    result, explores = np.zeros(4), 0.0 if proven else explore
+    result[CONTROL_LIST] = control
+    result[GENTLE if gentle else EXPLORE] = (1.0 - control) * explores
+    result[OWN] = 1.0 - result.sum()
+    return result

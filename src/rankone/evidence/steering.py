@@ -122,7 +122,6 @@ def _is_forbidden(steering: Any, shown: Any, factor: int, level: int) -> bool:
 
 @noalloc
 def _exploring(steering: Any) -> float:
-    """Return the share of decisions, but for the control's, that explore."""
     return steering.shares[EXPLORE] if steering.allowed[0] > 0.0 else 0.0
 
 
@@ -249,21 +248,7 @@ def _plan(
     mix: Floats,
     leaders: Ints,
 ) -> bool:
-    """Renew the mix: fill in the probabilities of exploration and who leads; return whether all factors are decided.
-
-    With a margin, "good enough" is what is explored for; a winner that is proven before that decides as well.
-
-    Args:
-        evidence: about all levels there ever were.
-        levels: the number there of each living level.
-        starts: the first living level of each factor, and the number of living levels.
-        shown: how often each living level was shown.
-        bar: the log evidence that decides.
-        beaten: the log evidence from which on a level is called beaten.
-        lead: the part of a factor's exploration that goes to the level that leads.
-        mix: the probabilities, to be filled in.
-        leaders: the living level that leads each factor, to be filled in.
-    """
+    """Fill in the probabilities of exploration and who leads; return whether all factors are decided."""
     won = settled = True  # each factor by proof that its leader is the best, by proof that it is good enough
     margin = evidence.margin_ratio[0] >= 0
     proof = evidence.enough if margin else evidence.proof
@@ -334,12 +319,19 @@ def renew(
     Returns whether that is worth a change, the share that explores from here on, and whether all is decided.
 
     Once all is decided nothing is explored any more. What is proven stays proven, but for clicks that come too late to
-    count: where they contradict it, exploration begins again.
+    count: where they contradict it, exploration begins again. With a margin, "good enough" is what is explored for; a
+    winner that is proven before that decides as well.
 
     Args:
-        evidence: as in `_plan`, and so are `levels`, `shown`, `bar`, `beaten`, `mix` and `leaders`.
+        evidence: about all levels there ever were.
+        levels: the number there of each living level.
         steering: how decisions are drawn.
+        shown: how often each living level was shown.
+        bar: the log evidence that decides.
+        beaten: the log evidence from which on a level is called beaten.
         aim: how it explores until there is a verdict.
+        mix: the probabilities, to be filled in.
+        leaders: the living level that leads each factor, to be filled in.
     """
     decided = _plan(evidence, levels, steering.starts, shown, bar, beaten, aim.lead, mix, leaders)
     for rule in range(len(steering.forbidden)):  # what is best of each may be forbidden together: then it goes on

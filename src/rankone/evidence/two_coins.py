@@ -1,17 +1,6 @@
-"""Were two stretches of tosses of one coin? Evidence that seldom misleads, however long one looks.
+"""Were two stretches of tosses of one coin? Evidence that seldom misleads, however long one looks (`docs/proofs.md`).
 
-Of a coin's tosses, n1 with x1 heads and n2 with x2 heads, the evidence that they were two coins is
-
-    E = KT(x1, n1) KT(x2, n2) / max over p of  p^x (1 - p)^(n - x),      x = x1 + x2,  n = n1 + n2
-
-where KT(x, n) = B(x + 1/2, n - x + 1/2) / pi is the probability that Krichevsky and Trofimov (1981) give to tosses one
-by one, before each is seen. **Proof** that it seldom misleads: if it was one coin with chance p, the denominator is at
-least the probability of what was seen, and the numerator is a probability of it too, where before each toss it is known
-to which stretch it belongs. So E is at most a martingale that starts at 1, and by Ville's inequality E ever reaches 1/e
-with probability at most e, for any policy and at any look. A weighted average of such E has the same property, and
-hence so has the largest E times its weight, if weights are fixed before and sum to at most 1.
-
-**Moments** at which a coin may have changed are the multiples of 8, 16, 32, ... tosses, of each the last four, so that
+Moments at which a coin may have changed are the multiples of 8, 16, 32, ... tosses, of each the last four, so that
 memory is bounded and splits lie at distances from the end that grow geometrically. The m-th multiple of 8 * 2^j has
 weight 1 / ((j + 1) (j + 2) m (m + 1)).
 """

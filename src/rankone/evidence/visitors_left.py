@@ -42,16 +42,8 @@ def visitors_left(
 ) -> tuple[int, int] | None:
     """Return from how many to how many visitors are still needed, right in 80% at least; None: too early.
 
-    If the differences that there are so far are real: see above.
-
-    Args:
-        evidence: a `rankone.evidence.levels.Evidence`.
-        levels: the number there of each living level.
-        starts: the first living level of each factor, and the number of living levels.
-        leaders: the living level that leads each factor.
-        bar: the log evidence that each comparison needs.
-        visitors: those whose outcomes the evidence rests on.
-        clicks: theirs.
+    If the differences that there are so far are real: see above. Levels are those of `rankone.evidence.steering.renew`,
+    the evidence rests on so many `visitors` and `clicks`, and each comparison needs the log evidence `bar`.
     """
     rng, total = generator(0, "visitors left"), np.zeros(_DRAWS)
     proof, margin = evidence.proof, 0.0
@@ -85,7 +77,6 @@ def _rounded(visitors: float, to: Callable[[float], int]) -> int:
 
 
 def _logs(evidence: Any, x: int, y: int) -> Floats:
-    """Return the log evidence for each ratio, of clicks and of silence."""
     return np.asarray(evidence.logs[x, y] + evidence.silent[x, y])
 
 

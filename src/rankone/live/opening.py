@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankone.errors import InputError
-from rankone.evidence.list_shares import LIST_EXPLORE
+from rankone.evidence.list_lottery import LIST_EXPLORE
 from rankone.evidence.steering import AIMS
 from rankone.kernels.policy import believe, check_relearns
 from rankone.live import settings as declared

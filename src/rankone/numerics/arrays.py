@@ -19,6 +19,18 @@ def starts_of(sizes: Sequence[int] | Ints) -> Ints:
     return np.cumsum([0, *sizes])
 
 
+def moved(before: Ints, after: Ints) -> Ints:
+    """Return the new numbers of all things numbered stretch after stretch, whose stretches may have grown.
+
+    Both have where each stretch begins; `before` also where the last one ends.
+
+    >>> moved(starts_of([2, 1]), starts_of([3, 1, 5])).tolist()
+    [0, 1, 3]
+    """
+    stretches = zip(before[:-1], before[1:], after, strict=False)
+    return np.concatenate([np.arange(end - first) + new for first, end, new in stretches])
+
+
 def allowed_table(rules: Ints, sizes: Sequence[int]) -> Mask:
     """Return which combinations no rule forbids; a rule has a level of each factor, below 0: any.
 

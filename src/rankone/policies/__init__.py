@@ -23,16 +23,16 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.arrivals.mixture_ts import MixtureTS as MixtureTS
     from rankone.policies.arrivals.nmf_bandit import NMFBandit as NMFBandit
     from rankone.policies.arrivals.pts import PTS as PTS
-    from rankone.policies.arrivals.user_ts import UserTS as UserTS
+    from rankone.policies.arrivals.visits import UserTS as UserTS
     from rankone.policies.factors.best import Best as Best
-    from rankone.policies.factors.changing.cusum_ucb import CusumUCB as CusumUCB
-    from rankone.policies.factors.changing.d_ts import DTS as DTS
-    from rankone.policies.factors.changing.discounted_uts import DiscountedUTS as DiscountedUTS
-    from rankone.policies.factors.changing.glr_kl_ucb import GLRKLUCB as GLRKLUCB
+    from rankone.policies.factors.changing.forgetting import DTS as DTS
+    from rankone.policies.factors.changing.forgetting import SWTS as SWTS
+    from rankone.policies.factors.changing.forgetting import DiscountedUTS as DiscountedUTS
+    from rankone.policies.factors.changing.forgetting import SlidingUTS as SlidingUTS
     from rankone.policies.factors.changing.glr_uts import GLRUTS as GLRUTS
-    from rankone.policies.factors.changing.m_ucb import MUCB as MUCB
-    from rankone.policies.factors.changing.sliding_uts import SlidingUTS as SlidingUTS
-    from rankone.policies.factors.changing.sw_ts import SWTS as SWTS
+    from rankone.policies.factors.changing.restarting import GLRKLUCB as GLRKLUCB
+    from rankone.policies.factors.changing.restarting import MUCB as MUCB
+    from rankone.policies.factors.changing.restarting import CusumUCB as CusumUCB
     from rankone.policies.factors.edge import Edge as Edge
     from rankone.policies.factors.elimination.rank1elim import Rank1Elim as Rank1Elim
     from rankone.policies.factors.elimination.rank1elim_kl import Rank1ElimKL as Rank1ElimKL
@@ -45,35 +45,35 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.factors.ucb1 import UCB1 as UCB1
     from rankone.policies.factors.uniform import Uniform as Uniform
     from rankone.policies.factors.unimodal.imed_ub import IMEDUB as IMEDUB
+    from rankone.policies.factors.unimodal.imed_ub import KLUCBUB as KLUCBUB
     from rankone.policies.factors.unimodal.insured_uts import InsuredUTS as InsuredUTS
-    from rankone.policies.factors.unimodal.klucb_ub import KLUCBUB as KLUCBUB
     from rankone.policies.factors.unimodal.osub import OSUB as OSUB
     from rankone.policies.factors.unimodal.segmented_uts import SegmentedUTS as SegmentedUTS
     from rankone.policies.factors.unimodal.top_two import TopTwo as TopTwo
     from rankone.policies.factors.unimodal.uts import UTS as UTS
     from rankone.policies.lists.batchrank import BatchRank as BatchRank
-    from rankone.policies.lists.best_list import BestList as BestList
+    from rankone.policies.lists.cascades.cascade_kl_ucb import DCMKLUCB as DCMKLUCB
     from rankone.policies.lists.cascades.cascade_kl_ucb import CascadeKLUCB as CascadeKLUCB
+    from rankone.policies.lists.cascades.cascade_ts import DCMTS as DCMTS
     from rankone.policies.lists.cascades.cascade_ts import CascadeTS as CascadeTS
     from rankone.policies.lists.cascades.cascade_ts_gauss import CascadeTSGauss as CascadeTSGauss
     from rankone.policies.lists.cascades.cascade_ucb1 import CascadeUCB1 as CascadeUCB1
-    from rankone.policies.lists.cascades.comb_cascade import CombCascade as CombCascade
-    from rankone.policies.lists.cascades.dcm_kl_ucb import DCMKLUCB as DCMKLUCB
-    from rankone.policies.lists.cascades.dcm_ts import DCMTS as DCMTS
+    from rankone.policies.lists.cascades.cascade_ucb1 import CombCascade as CombCascade
     from rankone.policies.lists.cascades.pie_l import PIEL as PIEL
     from rankone.policies.lists.contextual.c3_ucb import C3UCB as C3UCB
     from rankone.policies.lists.contextual.cascade_lin_ts import CascadeLinTS as CascadeLinTS
     from rankone.policies.lists.contextual.cascade_lin_ucb import CascadeLinUCB as CascadeLinUCB
     from rankone.policies.lists.contextual.cascade_logit_ts import CascadeLogitTS as CascadeLogitTS
+    from rankone.policies.lists.contextual.cascade_logit_ucb import CascadeLogitUCB as CascadeLogitUCB
     from rankone.policies.lists.contextual.cascade_woful import CascadeWOFUL as CascadeWOFUL
     from rankone.policies.lists.contextual.lin_ts_cascade import LinTSCascade as LinTSCascade
     from rankone.policies.lists.contextual.vac2_ucb import VAC2UCB as VAC2UCB
-    from rankone.policies.lists.positions.bc_ts import BCTS as BCTS
     from rankone.policies.lists.positions.gibbs_ts import GibbsTS as GibbsTS
     from rankone.policies.lists.positions.grab import Grab as Grab
     from rankone.policies.lists.positions.pb_mhb import PBMHB as PBMHB
-    from rankone.policies.lists.positions.pbm_pie import PBMPIE as PBMPIE
+    from rankone.policies.lists.positions.pbm_ts import BCTS as BCTS
     from rankone.policies.lists.positions.pbm_ts import PBMTS as PBMTS
+    from rankone.policies.lists.positions.pbm_ucb import PBMPIE as PBMPIE
     from rankone.policies.lists.positions.pbm_ucb import PBMUCB as PBMUCB
     from rankone.policies.lists.random_list import RandomList as RandomList
     from rankone.policies.lists.ranked_ts import RankedTS as RankedTS

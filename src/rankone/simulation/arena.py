@@ -54,7 +54,7 @@ _MODEL_HORIZON = 100_000
 _QUICK_SHARE = 10  # a quick arena plays a tenth of each horizon
 # Without regret there is nothing to compare; comb-cascade wants lists of which every item is good, and segmented-uts
 # visitors who can be told apart.
-_LEFT_OUT = {"best", "best-list", "comb-cascade", "segmented-uts", "swap-neighbours"}
+_LEFT_OUT = {"best", "comb-cascade", "segmented-uts", "swap-neighbours"}
 # These need to know classes or vectors of items beforehand, pts 20 times the time of the others.
 _LEFT_OUT |= {"icf-ts", "icf-ucb", "latent-ucb", "mts", "pts"}
 # What is made for worlds that change plays where worlds do, unless it is named.

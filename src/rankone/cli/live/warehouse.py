@@ -28,7 +28,7 @@ def export(
     archive: Path | None = ARCHIVE,
     rest: bool = REST,
 ) -> None:
-    """Write one row per decision: levels, time, outcome and whether it counted."""
+    """Write one row per decision, of a ranking per position: levels, time, outcome and whether it counted."""
     from rankone.live import Database, Experiment
     from rankone.live.operate.export import decisions_table, write_csv, write_decisions
     from rankone.live.operate.warehouse import write_tables
@@ -66,7 +66,7 @@ def import_outcomes(
     from rankone.clicks.counts.frames import known_frame, to_polars
     from rankone.clicks.counts.sql_tables import query_table
     from rankone.clicks.counts.table_files import read_table
-    from rankone.live.operate.importing import import_outcomes as carry_out
+    from rankone.live.operate.warehouse import import_outcomes as carry_out
     from rankone.specs import amount
 
     if (sql is None) != (connect is None) or (file is None) == (sql is None):

@@ -132,18 +132,9 @@ class Lists:
     @property
     def previous(self) -> Ints:
         """Return ``(lists, positions)``: position (from 1) of the click before in the list, 0 if there is none."""
-        return previous_clicks(self.clicked)
-
-
-def previous_clicks(clicked: Mask) -> Ints:
-    """Return per list and position the position (from 1) of the click before, 0 if there is none.
-
-    >>> previous_clicks(np.array([[False, True, False, True, False]])).tolist()
-    [[0, 0, 2, 2, 4]]
-    """
-    places = np.where(clicked, np.arange(1, clicked.shape[1] + 1), 0)
-    above = np.concatenate([np.zeros((len(places), 1), np.int64), places[:, :-1]], axis=1)
-    return np.maximum.accumulate(above, axis=1)
+        places = np.where(self.clicked, np.arange(1, self.clicked.shape[1] + 1), 0)
+        above = np.concatenate([np.zeros((len(places), 1), np.int64), places[:, :-1]], axis=1)
+        return np.maximum.accumulate(above, axis=1)
 
 
 def lists_of(frame: Any, cells: Cells, n_positions: int) -> Lists:

@@ -8,43 +8,89 @@ of a list (all of it, if it has none). Whether a tail was read is what DCM, SDBN
 likelihood needs to know which items stood there together. Equal tails are counted.
 """
 
-from collections.abc import Sequence
-
+import numpy as np
 import polars as pl
 
-TAIL = ["query", "last_item", "last_position", "tail"]
+from rankone.clicks.logs.sessions import NO_ITEM, NO_OUTCOMES, QUERY, REGION, Bytes, Reading
+from rankone.compiling.compiled import compiled
+from rankone.numerics.arrays import Ints, Mask
+from rankone.numerics.structures.hash_tables import HashTable, entry, hash_table, with_room
+
+NUMBERS = ("impressions", "clicks", "examined", "last_clicks")
+
+
+class ListCounter:
+    """Counts of result lists whose queries and items are whole numbers."""
+
+    def __init__(self, with_regions: bool) -> None:
+        self._with_regions = with_regions
+        self._queries = hash_table()
+        self._cells = hash_table()
+        self._numbers = np.zeros((len(self._cells.first), len(NUMBERS)), np.int64)
+
+    def add(self, reading: Reading, counted: Mask) -> None:
+        """Count those of the first ``len(counted)`` lists of a reading that `counted` marks."""
+        most = len(counted) * reading.items.shape[1]
+        self._queries = with_room(self._queries, len(counted))
+        self._cells = with_room(self._cells, most)
+        missing = len(self._cells.first) - len(self._numbers)
+        if missing:
+            self._numbers = np.concatenate([self._numbers, np.zeros((missing, len(NUMBERS)), np.int64)])
+        compiled(_count, __name__)(
+            reading.heads, reading.items, reading.clicked, counted, self._queries, self._cells, self._numbers
+        )
+
+    def table(self) -> pl.DataFrame:
+        """Return the cells as a table: names of query and item, position, click before, and the four numbers."""
+        size = int(self._cells.size[0])
+        keys = self._cells.second[:size]
+        names = self.query_names(self._queries.first[: int(self._queries.size[0])], self._queries.second)
+        return pl.DataFrame(
+            {
+                "query": names.gather(keys >> 16),
+                "item": pl.Series(self._cells.first[:size]).cast(pl.String),
+                "position": ((keys >> 8) & 255).astype(np.uint8),
+                "previous": (keys & 255).astype(np.uint8),
+            }
+            | {name: self._numbers[:size, index] for index, name in enumerate(NUMBERS)}
+        )
+
+    def query_names(self, queries: Ints, regions: Ints) -> pl.Series:
+        """Name queries: the number of the query, with the region behind it where regions are kept apart."""
+        names = pl.Series(queries).cast(pl.String)
+        return names + "_" + pl.Series(regions[: len(queries)]).cast(pl.String) if self._with_regions else names
+
+
+def _count(
+    heads: Ints, items: Ints, clicked: Bytes, counted: Mask, queries: HashTable, cells: HashTable, numbers: Ints
+) -> None:
+    positions = items.shape[1]
+    for number in range(len(counted)):
+        if not counted[number] or heads[number, QUERY] == NO_OUTCOMES:
+            continue
+        query = entry(queries, heads[number, QUERY], heads[number, REGION])
+        last = 0
+        for position in range(positions):
+            if clicked[number, position]:
+                last = position + 1
+        previous = 0
+        for position in range(positions):
+            item = items[number, position]
+            if item == NO_ITEM:
+                continue
+            cell = entry(cells, item, query << 16 | (position + 1) << 8 | previous)
+            numbers[cell, 0] += 1
+            if last == 0 or position < last:
+                numbers[cell, 2] += 1
+            if clicked[number, position]:
+                numbers[cell, 1] += 1
+                previous = position + 1
+                if previous == last:
+                    numbers[cell, 3] += 1
+
+
+KEYS = ["query", "last_item", "last_position", "tail"]
 _IN_LIST = ["query", "list"]
-_ADDED_AT = 1 << 20
-
-
-class Sums:
-    """Tables of numbers by keys, added up as they come.
-
-    >>> sums = Sums(["item"])
-    >>> for clicks in (2, 3):
-    ...     sums.add(pl.DataFrame({"item": ["a"], "clicks": [clicks]}))
-    >>> sums.table().rows()
-    [('a', 5)]
-    """
-
-    def __init__(self, keys: Sequence[str]) -> None:
-        self._keys, self._tables, self._waiting = keys, list[pl.DataFrame](), 0
-
-    def add(self, table: pl.DataFrame) -> None:
-        """Add a table in which no keys come twice."""
-        self._tables.append(table)
-        self._waiting += table.height
-        if self._waiting > max(_ADDED_AT, 2 * self._tables[0].height):
-            self.table()
-
-    def table(self) -> pl.DataFrame | None:
-        """Return the sums; None if there are none."""
-        if len(self._tables) > 1:
-            tables = pl.concat(self._tables)
-            keys = [key for key in self._keys if key in tables.columns]
-            self._tables = [tables.group_by(keys).agg(pl.exclude(keys).sum())]
-        self._waiting = 0
-        return self._tables[0] if self._tables else None
 
 
 def tails_of_rows(rows: pl.DataFrame) -> pl.DataFrame:
@@ -70,6 +116,59 @@ def tails_of_rows(rows: pl.DataFrame) -> pl.DataFrame:
             last_position=last,
             tail=pl.col("item").filter(position > last),
         )
-        .group_by(TAIL)
+        .group_by(KEYS)
         .agg(times=pl.len().cast(pl.Int64))
     )
+
+
+class TailCounter:
+    """Counts tails of lists whose queries and items are whole numbers, batch by batch."""
+
+    _MERGED_AT = 1 << 18
+
+    def __init__(self) -> None:
+        self._tables: list[pl.DataFrame] = []
+        self._waiting = 0
+
+    def add(self, queries: pl.Series, items: Ints, clicked: Bytes) -> None:
+        """Count the tails of lists as matrices."""
+        if not len(items):
+            return
+        places = np.arange(1, items.shape[1] + 1)
+        last = np.where(clicked > 0, places, 0).max(axis=1)
+        clicked_last = np.where(last > 0, items[np.arange(len(items)), last - 1], NO_ITEM)
+        below = np.where(places > last[:, None], items, NO_ITEM)
+        numbers = {f"{index}": below[:, index] for index in range(items.shape[1])}
+        table = pl.DataFrame({"query": queries, "last": last, "last_item": clicked_last, **numbers})
+        self._tables.append(table.group_by(pl.all()).agg(times=pl.len().cast(pl.Int64)))
+        self._waiting += self._tables[-1].height
+        if self._waiting > max(self._MERGED_AT, 2 * self._tables[0].height):
+            self._tables, self._waiting = [self._merged()], 0
+
+    def _merged(self) -> pl.DataFrame:
+        return pl.concat(self._tables).group_by(pl.exclude("times")).agg(pl.col("times").sum())
+
+    def table(self) -> pl.DataFrame | None:
+        """Return the tails, items by name."""
+        if not self._tables:
+            return None
+        table = self._merged()
+        places = [name for name in table.columns if name.isdigit()]
+
+        def name(column: str) -> pl.Expr:
+            return pl.when(pl.col(column) != NO_ITEM).then(pl.col(column).cast(pl.String))
+
+        return table.select(
+            "query",
+            name("last_item").alias("last_item"),
+            pl.col("last").alias("last_position"),
+            pl.concat_list([name(index).alias(index) for index in places]).list.drop_nulls().alias("tail"),
+            "times",
+        )
+
+
+def merged_tails(tables: list[pl.DataFrame]) -> pl.DataFrame | None:
+    """Add up tables of tails."""
+    if not tables:
+        return None
+    return tables[0] if len(tables) == 1 else pl.concat(tables).group_by(KEYS).agg(pl.col("times").sum())

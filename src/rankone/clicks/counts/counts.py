@@ -222,3 +222,11 @@ def _checked(table: pl.DataFrame, numbers: list[str]) -> pl.DataFrame:
 def shown_often(least: int) -> pl.Expr:
     """Cells of items that their query showed at least this often."""
     return pl.col("impressions").sum().over("query", "item") >= least
+
+
+def merged(tables: list[pl.DataFrame]) -> pl.DataFrame:
+    """Add up tables of counts, each of which has a cell once."""
+    if len(tables) == 1:
+        return tables[0]
+    keys = [key for key in [*CELL, "previous"] if key in tables[0].columns]
+    return pl.concat(tables).group_by(keys).agg(pl.exclude(keys).sum())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,16 +34,16 @@ def save_model(model: ClickModel, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     if path.suffix.lower() != ".json":
         raise InputError("a file name that ends in .json", path.name, f"write {path.with_suffix('.json').name}")
-    names = [field.name for field in dataclasses.fields(model) if field.init]
-    learned = {name: value for name, value in vars(model).items() if name not in {*names, *_NOT_KEPT}}
+    settings = [field.name for field in dataclasses.fields(model) if field.init]
+    learned = {name: value for name, value in vars(model).items() if name not in {*settings, *_NOT_KEPT}}
     content = {
         "format": FORMAT,
         "version": VERSION,
         "model": model.name,
-        "settings": {name: getattr(model, name) for name in names},
-        "learned": learned,
+        "settings": {name: _packed(getattr(model, name)) for name in settings},
+        "learned": {name: _packed(value) for name, value in learned.items()},
     }
-    write_file(path, json.dumps(content, default=_packed))
+    write_file(path, json.dumps(content, allow_nan=False))
 
 
 def load_model(path: str | os.PathLike[str]) -> ClickModel:
@@ -61,8 +62,7 @@ def load_model(path: str | os.PathLike[str]) -> ClickModel:
 
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
-        content = json.loads(text)
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"a click model in {path.name}", str(error), "name a file that model.save wrote") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -72,11 +72,9 @@ def load_model(path: str | os.PathLike[str]) -> ClickModel:
         raise InputError(f"a click model of version {VERSION}", got, do)
     kind = MODELS.get(str(content.get("model")))
     try:
-        content = json.loads(text, object_hook=_unpacked)
-        read = content["settings"].items()
-        settings: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in read}
-        model = kind(**settings)
-        vars(model).update(content["learned"])
+        model = kind(**{name: _unpacked(value) for name, value in content["settings"].items()})
+        for name, value in content["learned"].items():
+            setattr(model, name, _unpacked(value))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"a whole click model in {path.name}", repr(error), "save it again") from None
     model._tails = None
@@ -84,26 +82,47 @@ def load_model(path: str | os.PathLike[str]) -> ClickModel:
 
 
 def _packed(value: Any) -> Any:
-    """Turn what JSON does not have into objects that say what they are."""
+    """Turn a value into what JSON can hold; all but plain values say what they are."""
     if isinstance(value, np.generic):
-        return value.item()
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"number": str(value)}
+    if isinstance(value, list):
+        return [_packed(each) for each in value]
+    if isinstance(value, tuple):
+        return {"tuple": [_packed(each) for each in value]}
+    if isinstance(value, dict):
+        return {"mapping": {name: _packed(each) for name, each in value.items()}}
     if isinstance(value, np.ndarray):
-        return {"array": value.ravel().tolist(), "type": str(value.dtype), "shape": value.shape}
+        return {"array": _packed(value.ravel().tolist()), "type": str(value.dtype), "shape": value.shape}
     if isinstance(value, pl.DataFrame):
         for name, kind in value.schema.items():
             if str(kind) not in _TYPES:
                 got = f"{name}: {kind}"
                 raise InputError(f"columns of {', '.join(_TYPES)} in a table to save", got, "cast it to one")
-        return {"table": value.to_dict(as_series=False), "types": [str(kind) for kind in value.dtypes]}
+        columns = {name: _packed(value[name].to_list()) for name in value.columns}
+        return {"table": columns, "types": [str(kind) for kind in value.dtypes]}
     if isinstance(value, Cells):
-        return {"cells": {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}}
+        return {"cells": {field.name: _packed(getattr(value, field.name)) for field in dataclasses.fields(value)}}
     raise InputError("learned values of numbers, texts, arrays and tables", type(value).__name__, "keep it as an array")
 
 
-def _unpacked(value: dict[str, Any]) -> Any:
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unpacked(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if "number" in value:
+        return float(value["number"])
+    if "tuple" in value:
+        return tuple(_unpacked(each) for each in value["tuple"])
     if "array" in value:
-        return np.array(value["array"], value["type"]).reshape(value["shape"])
+        return np.array(_unpacked(value["array"]), value["type"]).reshape(value["shape"])
     if "table" in value:
-        kinds = map(_TYPES.__getitem__, value["types"])
-        return pl.DataFrame(value["table"], dict(zip(value["table"], kinds, strict=True)))
-    return Cells(**value["cells"]) if "cells" in value else value
+        columns = {name: _unpacked(each) for name, each in value["table"].items()}
+        return pl.DataFrame(columns, dict(zip(columns, map(_TYPES.__getitem__, value["types"]), strict=True)))
+    inner = value["cells" if "cells" in value else "mapping"]
+    unpacked = {name: _unpacked(each) for name, each in inner.items()}
+    return Cells(**unpacked) if "cells" in value else unpacked

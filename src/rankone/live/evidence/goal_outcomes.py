@@ -22,7 +22,7 @@ from rankone.live.goals import UNITS, WINDOW, Goal, goals_of
 from rankone.live.journal.packing import unpack_crosses, unpack_shown
 from rankone.live.setting_kinds import micros
 from rankone.live.settings import Settings
-from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.arrays import Floats, moved, starts_of
 from rankone.numerics.states import fields_of, state_of
 
 BROUGHT, TOTAL, SQUARES = range(3)  # columns of counts: decisions with an outcome, what they brought, its squares
@@ -91,23 +91,23 @@ class GoalOutcomes:
         self.pending[goal][decision] = told._replace(units=already + units)
         if before is None:
             heapq.heappush(self._ends, (told.due, decision, goal))
-        old, new = (self.goals[goal].share(each) * self.goals[goal].cap for each in (already, already + units))
-        added = (float(already == 0 < units), new - old, new**2 - old**2)
-        for level in self._levels(told.shown):
-            self.counts[goal, level] += added
+        old, new = self._counts(goal, already), self._counts(goal, already + units)
+        self.counts[goal, self._levels(told.shown)] += np.subtract(new, old)
 
     def void(self, decision: int) -> None:
         """Forget a decision that was never shown."""
         for goal, pending in enumerate(self.pending):
             known = pending.pop(decision, None)
             if known is not None:
-                value = self.goals[goal].share(known.units) * self.goals[goal].cap
-                for level in self._levels(known.shown):
-                    self.counts[goal, level] -= (float(known.units > 0), value, value**2)
+                self.counts[goal, self._levels(known.shown)] -= self._counts(goal, known.units)
+
+    def _counts(self, goal: int, units: int) -> tuple[float, float, float]:
+        value = self.goals[goal].share(units) * self.goals[goal].cap
+        return float(units > 0), value, value**2
 
     def _levels(self, shown: bytes) -> list[int]:
-        starts = np.cumsum([0, *self.sizes[:-1]]).tolist()
-        return [first + level for first, level in zip(starts, unpack_shown(shown, len(self.sizes)), strict=True)]
+        levels = unpack_shown(shown, len(self.sizes))
+        return [first + level for first, level in zip(starts_of(self.sizes).tolist(), levels, strict=False)]
 
     def pass_time(self, at: int) -> None:
         """End the windows that are over at a time."""
@@ -155,15 +155,12 @@ class GoalOutcomes:
             self.pending, self._ends = [{} for _ in self.goals], []
             self._begin()
             every = self._amounts
-        old = np.concatenate(
-            [np.arange(size) + first for size, first in zip(self.sizes, np.cumsum([0, *sizes]).tolist(), strict=False)]
-        )
-        new, first = len(sizes) - len(self.sizes), self.sizes[0]
-        counts, self.sizes = self.counts, sizes
+        starts, new, first = starts_of(sizes), len(sizes) - len(self.sizes), self.sizes[0]
+        counts, old, self.sizes = self.counts, moved(starts_of(self.sizes), starts), sizes
         self.counts = np.zeros((len(self.goals), sum(sizes), 3))
         self.counts[:, old] = counts
         if new:  # all decisions so far had the first level of a factor that came later
-            self.counts[:, np.cumsum([0, *sizes])[-1 - new : -1]] = counts[:, :first].sum(axis=1, keepdims=True)
+            self.counts[:, starts[-1 - new : -1]] = counts[:, :first].sum(axis=1, keepdims=True)
         if not self.fits:
             self._amounts = [start_amounts(()) for _ in self.goals]
         else:
@@ -209,6 +206,3 @@ class GoalOutcomes:
 def as_value(units: int) -> float:
     """Return what was told, as whoever told it wrote it."""
     return units / UNITS
-
-
-__all__ = ["BROUGHT", "LATE", "SQUARES", "TOTAL", "UNMATCHED", "GoalOutcomes", "Ints", "Pending", "as_value"]

@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankone.compiling.tiers import tiered
-from rankone.errors import InputError
 from rankone.evidence.levels import Evidence
-from rankone.evidence.list_lottery import ListLottery
-from rankone.evidence.list_shares import list_shares
+from rankone.evidence.list_chances import ListLottery
+from rankone.evidence.list_lottery import list_shares
 from rankone.evidence.lists import MOST_ITEMS, compare_lists, start_comparison, start_list_evidence, weigh_list
-from rankone.live.evidence.weighed_outcomes import fault_text
+from rankone.live.evidence.weighed_outcomes import Fallible, fault_text
 from rankone.live.settings import Settings
 from rankone.numerics.arrays import Floats, Ints, Mask
 from rankone.numerics.states import fields_of, state_of
@@ -39,24 +38,21 @@ class WeighedList(NamedTuple):
     clicked: Sequence[int]
 
 
-class ListEvidence:
+class ListEvidence(Fallible):
     """What clicks have shown in this era, and how lists explore from here on."""
 
     steering = None  # lists are drawn from lotteries
 
     def __init__(self, settings: Settings, n_items: int) -> None:
         self._settings = settings
-        self.broken: str | None = None  # why clicks cannot be weighed, until all begins anew
-        self.noted: str | None = None  # why the last look at evidence failed
         self._begin(n_items)
 
     def _begin(self, n_items: int) -> None:
         self.n_items = n_items
         self.fits = n_items <= MOST_ITEMS
         positions, margin = self._settings.positions or 1, self._settings.stopping.margin
-        self.in_time: Evidence = start_list_evidence(
-            n_items if self.fits else 0, positions, margin
-        )  # of each two items
+        # Of each two items.
+        self.in_time: Evidence = start_list_evidence(n_items if self.fits else 0, positions, margin)
         self.versus: Evidence = start_comparison()  # of the policy's own lists with the control
         self.weighed = 0  # lists of this era
         self.proven = self.renews = False  # a verdict was noted; the lottery does not know it yet
@@ -98,22 +94,6 @@ class ListEvidence:
     def exploring(self) -> float:
         """The share of lists that explore now."""
         return 0.0 if self.proven else self._settings.explore
-
-    @property
-    def fault(self) -> str | None:
-        """Why nothing can be stated; None: no fault is known."""
-        return self.broken or self.noted
-
-    @property
-    def sound(self) -> bool:
-        """Whether all clicks could be weighed; only then may a snapshot be kept."""
-        return self.broken is None
-
-    def check_sound(self) -> None:
-        """Refuse to keep for good what a program without the fault would weigh again."""
-        if not self.sound:
-            do = "nothing was changed: update rankone, then try again"
-            raise InputError("evidence that can be weighed", f"a fault in the program ({self.broken})", do)
 
     def follow(self, details: dict[str, Any]) -> None:
         """Note what a STEER says: that there is a verdict, or a fault, or its end."""

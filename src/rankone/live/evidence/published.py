@@ -58,21 +58,15 @@ class Version:
     @classmethod
     def of_note(cls, details: Mapping[str, Any], at: int) -> Version:
         """Read what `note` wrote."""
-        parts = tuple(Part(*part) for part in details["parts"])
-        held = details["control"]
-        sizes, control = tuple(details["sizes"]), None if held is None else (int(held[0]), list(held[1]))
+        parts, sizes = tuple(Part(*part) for part in details["parts"]), tuple(details["sizes"])
+        control = details["control"] and (details["control"][0], details["control"][1])
         return cls(details["version"], at, details["era"], details["oldest"], details["salt"], sizes, parts, control)
 
     def note(self) -> str:
         """Return it as the journal keeps it."""
-        values = {
-            "version": self.number,
-            "era": self.era,
-            "oldest": self.oldest,
-            "salt": self.salt,
-            "sizes": self.sizes,
-        }
-        return json.dumps(values | {"parts": self.parts, "control": self.control}, separators=(",", ":"))
+        names = ("era", "oldest", "salt", "sizes", "parts", "control")
+        values = {"version": self.number} | {name: getattr(self, name) for name in names}
+        return json.dumps(values, separators=(",", ":"))
 
     @property
     def cells(self) -> int:
@@ -138,7 +132,7 @@ class Published:
             for own, whole, change in zip(counts, (shown, clicked), changes, strict=True):
                 own[places] += np.array(change, np.int64)
                 np.add.at(whole, tuple(levels), np.array(change, np.int64))
-        self.unfit.update(details["unfit"])
+        self.unfit += Counter(details["unfit"])  # what is taken back leaves nothing
 
     def each(self) -> Iterator[tuple[Version, Ints]]:
         """Yield each version with its counts."""
@@ -162,7 +156,7 @@ class Published:
     def facts(self) -> dict[str, Any]:
         """Return what a snapshot keeps besides."""
         versions = [[version.at, version.note()] for version in self.versions]
-        return {"versions": versions, "unfit": dict(self.unfit)}
+        return {"versions": versions, "unfit": dict(sorted(self.unfit.items()))}
 
     def restore(self, arrays: Mapping[str, Ints], facts: Mapping[str, Any]) -> None:
         """Go on from what a snapshot holds."""

@@ -120,12 +120,8 @@ def ratio_of(evidence: Evidence, x: int, y: int, error: float) -> Ratio:
 def log_excess(evidence: Evidence, clicks: Sequence[float], x: int, y: int, w: int, v: int) -> float:
     """Return the log evidence that x has more clicks for each of y than w, of another factor, has for each of v.
 
-    That is: x with v beats y with w. It holds where x with w, or y with v, is never shown; then the two likelihoods may
-    be multiplied. Take the cells (x, v), (y, v), (y, w), clicked in proportion to c1, c0, c2, and let the bets on the
-    first ratio multiply by u on (y, v), on the second by t. Their conditional means are 1, so the mean of the product
-    is 1 + c0 (1 - u) (1 - t) / (c1 + c0 + c2): at most 1, since one bets that x / y is more than it is, u < 1, and that
-    w / v is less, t > 1. All other cells are in one of the two comparisons at most. Half of each bet is kept back, so
-    that neither can lose more than that. `clicks` are those that compare x with y, and w with v.
+    That is: x with v beats y with w. It holds where x with w, or y with v, is never shown (`docs/proofs.md`). `clicks`
+    are those that compare x with y, and w with v.
     """
     points, more = likelihood(evidence, x, y)
     less = likelihood(evidence, w, v)[1]
@@ -165,12 +161,9 @@ def peaks(points: Floats, logs: Floats) -> tuple[Floats, Floats]:
 
 
 def gap_bends(points: Floats, logs: Floats, clicks: float) -> tuple[Floats, Floats]:
-    """Return between which bounds the log-likelihood of so many clicks bends, between each two points.
+    """Return between which bounds the log-likelihood of so many clicks bends, from each point to the next.
 
-    A click bends it by q (1 - q), q = a r / (a r + b): at most a quarter. The logarithm of that changes by at most as
-    much as the logarithm t of r, so h(t) e^-|t - s| <= h(s) <= h(t) e^|t - s| for the bend h of all clicks. Three
-    points in a row tell the average of h, weighted by the triangle over them; with E the average of |t - s| in there
-    and S the largest, the average of e^-|t - s| is at least e^-E, and that of e^|t - s| at most 1 + E (e^S - 1) / S.
+    The proof: `docs/proofs.md`.
     """
     gaps = np.diff(points)
     left, right = gaps[:-1], gaps[1:]

@@ -11,7 +11,6 @@ and a visitor belongs to one for each attribute that is known. The number of a v
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -111,7 +110,8 @@ class Segments:
         error is theirs; so where some get new ones, all that is proven of segments has to be proven anew.
         """
         self.declared = declared
-        kept = [number for number, text in enumerate(self.texts) if _fits(text, declared)]
+        levels = segment_levels(declared)
+        kept = [number for number, text in enumerate(self.texts) if fits(context_of(text), levels)]
         numbers = dict.fromkeys(range(len(self.texts)), OTHERS) | {old: new for new, old in enumerate(kept)}
         if len(kept) < len(self.texts):
             gone = [counts for number, counts in enumerate(self.counts) if numbers[number] == OTHERS]
@@ -182,13 +182,11 @@ class Segments:
                 self.evidence[number], nothing, shown[fits], clicked[fits], crosses[fits], size=int(fits.sum())
             )
 
-    def totals(self, number: int) -> Sequence[int]:
+    def totals(self, number: int) -> tuple[int, int, int]:
         """Return decisions, outcomes and clicks of a segment, of the others or of visitors of whom nothing was said."""
-        if number == UNSAID:
-            return [int(each) for each in self.unsaid]
-        if number == OTHERS:
-            return [0, 0, 0] if self.others is None else [int(each.sum()) for each in self.others]
-        return [int(each.sum()) for each in self.counts[number]]
+        known = self.unsaid if number == UNSAID else self.others if number == OTHERS else self.counts[number]
+        decisions, outcomes, clicks = (0, 0, 0) if known is None else (int(each.sum()) for each in known)
+        return decisions, outcomes, clicks
 
     def told_to_policy(self, numbers: list[int] | None, events: int) -> Floats:
         """Return segments as the context of a policy, a number an event: 0 where nothing was said.
@@ -222,17 +220,14 @@ class Segments:
     def restore(self, arrays: Any, facts: list[Any]) -> None:
         """Go on from what `arrays` and `facts` returned."""
         texts, declared, ignored = facts
-        for number, text in enumerate(texts):
+        for text in texts:
             self.add(text)
-            self.counts[number] = arrays["counts"][number]
-            self.evidence[number] = Evidence(*(arrays[name][number] for name in Evidence._fields))
+        if texts:
+            self.counts = list(arrays["counts"])
+            stored = (arrays[name] for name in Evidence._fields)
+            self.evidence = [Evidence(*parts) for parts in zip(*stored, strict=True)]
         self.declared, self.ignored = as_tuples(declared), Counter(ignored)
         self.unsaid, self.others = arrays["unsaid"], arrays.get("others")
-
-
-def _fits(text: str, declared: Declaration) -> bool:
-    """Return whether a segment still is one where these attributes are declared."""
-    return fits(context_of(text), segment_levels(declared))
 
 
 def _wider(counts: Ints, sizes: tuple[int, ...]) -> Ints:

@@ -7,12 +7,8 @@ that may be shown. Clicks that came too late to count are clicks of their level 
 too. A level with few clicks or outcomes (`FEW_CLICKS`, `FEW_OUTCOMES`) neither leads nor is compared, and nobody
 leads while one that is not beaten has a better estimate.
 
-**What may be shown.** The best levels of all factors make the best combination. Where these are forbidden together,
-several others may be better than all that differ from them in one level, and proofs about two levels of one factor do
-not tell which. Then two factors are looked at together: A with v beats B with w if A is proven to have more clicks for
-each of B than w for each of v (`log_excess`). A combination has won if every other one that may be shown is proven to
-be worse than some other. Let c be the best. If another one wins, then c was beaten: by one of sum (K_d - 1) that differ
-in one level, or of sum (K_d - 1) (K_e - 1) that differ in two. So many statements share the error (`n_statements`).
+**What may be shown.** The best levels of all factors make the best combination. Where these are forbidden together, two
+factors are looked at together (`log_excess`), and more statements share the error (`n_statements`): `docs/proofs.md`.
 """
 
 import itertools
@@ -82,10 +78,8 @@ class Race(NamedTuple):
 def standing(race: Race, seen: Sequence[Any], counted: Sequence[Counted] | None = None) -> Standing:
     """Return how levels stand.
 
-    Args:
-        race: what is known.
-        seen: for each factor, of which living levels enough was seen.
-        counted: for each factor, what plain counts say of its living levels, for want of clicks that compare them.
+    For each factor, `seen` says of which living levels there is enough, and `counted` what plain counts say of them,
+    for want of clicks that compare them.
     """
     evidence, clicked, levels_of_each, allowed, claims, *_ = race
     has_margin, bar = evidence.margin_ratio[0] >= 0, claims.bar

@@ -52,7 +52,35 @@ class Weighed(NamedTuple):
     segment: int | None = None  # of the visitor; None: nobody said anything of any of them
 
 
-class WeighedOutcomes:
+class Fallible:
+    """Evidence that a fault in the program may leave without an answer: decisions go on, and nothing is stated."""
+
+    broken: str | None = None  # why outcomes cannot be weighed: nothing is, until all begins anew
+    noted: str | None = None  # why the last look at evidence failed
+
+    def _settle(self) -> None:
+        """Weigh the outcomes that wait, if there are any."""
+
+    @property
+    def sound(self) -> bool:
+        """Whether all outcomes so far could be weighed; only then may a snapshot be kept."""
+        self._settle()
+        return self.broken is None
+
+    def check_sound(self) -> None:
+        """Refuse to keep for good what a program without the fault would weigh again."""
+        if not self.sound:
+            do = "nothing was changed: update rankone, then try again"
+            raise InputError("evidence that can be weighed", f"a fault in the program ({self.broken})", do)
+
+    @property
+    def fault(self) -> str | None:
+        """Why nothing can be stated; None: no fault is known."""
+        self._settle()
+        return self.broken or self.noted
+
+
+class WeighedOutcomes(Fallible):
     """What outcomes have shown so far."""
 
     starts: Ints  # of the factors among all levels
@@ -65,8 +93,6 @@ class WeighedOutcomes:
         self._begin_evidence(sizes)
         self.weighed = 0  # outcomes that count
         self._compared = 0  # those of decisions that leave something to compare
-        self.broken: str | None = None  # why outcomes cannot be weighed: nothing is, until all begins anew
-        self.noted: str | None = None  # why the last look at evidence failed
         self._waiting: list[Weighed] = []  # evidence is looked at now and then: until then, outcomes only wait
 
     def _begin_evidence(self, sizes: tuple[int, ...]) -> None:
@@ -111,7 +137,6 @@ class WeighedOutcomes:
         return np.array(shown) + self.starts[:-1], np.array(clicked), crosses
 
     def _settle(self) -> None:
-        """Weigh the outcomes that wait, in the order they came."""
         waiting, self._waiting = self._waiting, []
         if not waiting or self.broken:
             return
@@ -141,24 +166,6 @@ class WeighedOutcomes:
             decisions = np.array([outcome.decision for outcome in waiting])
             watch = tiered(watch_outcomes, watch_outcomes.__module__)
             watch(self._watch, shown, clicked, crosses, decisions, size=size)
-
-    @property
-    def sound(self) -> bool:
-        """Whether all outcomes so far could be weighed; only then may a snapshot be kept."""
-        self._settle()
-        return self.broken is None
-
-    def check_sound(self) -> None:
-        """Refuse to keep for good what a program without the fault would weigh again."""
-        if not self.sound:
-            do = "nothing was changed: update rankone, then try again"
-            raise InputError("evidence that can be weighed", f"a fault in the program ({self.broken})", do)
-
-    @property
-    def fault(self) -> str | None:
-        """Why nothing can be stated; None: no fault is known."""
-        self._settle()
-        return self.broken or self.noted
 
     in_time: Evidence = _settled("_evidence")  # what clicks that count say about levels
     traffic: Evidence = _settled("_traffic")  # what all outcomes say about how often levels were told

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankone.compiling.tiers import tiered
-from rankone.evidence.list_lottery import ListLottery, draw_list, renewal_due, start_lottery
+from rankone.evidence.list_chances import ListLottery
+from rankone.evidence.list_lottery import draw_list, renewal_due, start_lottery
 from rankone.kernels.decision import Layout
 from rankone.kernels.policy import FILLER, believe
 from rankone.live.evidence.list_evidence import ListEvidence, WeighedList

@@ -214,7 +214,6 @@ def count_eras(storage: Storage, number: int) -> int:
 
 
 def _read(storage: Storage, number: int, last: int, with_policy: bool = True) -> _Part:
-    """Read and check the events up to `last`, and fold them."""
     try:
         fold = begin(storage, number, with_policy)
         part = _Part(fold, [], fold.chain, Counter(decisions=0, outcomes=0, clicks=0, simulated=0))

@@ -9,7 +9,9 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import polars as pl
 
 from rankone.errors import InputError, JournalError, RankoneError
 from rankone.live.fold.journal_reading import each_checked
@@ -17,10 +19,12 @@ from rankone.live.journal.events import COLUMNS, NUMBERS
 from rankone.live.storage.driver import Row
 from rankone.writing import PRIVATE, AlreadyThere, sync_folder, whole_file
 
-if TYPE_CHECKING:
-    import polars as pl
-
-_BYTES = ("secret", "shown", "cross_chances", "chain")
+_SCHEMA = (
+    dict.fromkeys(COLUMNS, pl.String)
+    | dict.fromkeys(NUMBERS, pl.Int64)
+    | dict.fromkeys(("secret", "shown", "cross_chances", "chain"), pl.Binary)
+    | {"chance": pl.Float64}
+)
 
 
 class ArchiveFile:
@@ -31,8 +35,6 @@ class ArchiveFile:
 
     @functools.cached_property
     def _table(self) -> pl.DataFrame:
-        import polars as pl
-
         try:
             return pl.read_parquet(self.path).select(COLUMNS)
         except FileNotFoundError:
@@ -103,10 +105,8 @@ def leads(path: Path, before: int, chain: bytes, last: bytes | None) -> bool:
 
 
 def _write(path: Path, rows: Sequence[Row], before: int, chain: bytes) -> Written:
-    import polars as pl
-
     content = io.BytesIO()  # Polars tells of a full disk in its own words, so it does not write to the disk
-    pl.DataFrame(list(rows), schema=_schema(), orient="row").write_parquet(content)
+    pl.DataFrame(list(rows), schema=_SCHEMA, orient="row").write_parquet(content)
     with whole_file(path, new=True, mode=PRIVATE) as part:
         with part.open("wb") as file:
             file.write(content.getbuffer())
@@ -129,11 +129,3 @@ def digest_of(path: Path) -> str:
     """Return the checksum of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
-
-
-def _schema() -> dict[str, type[pl.DataType]]:
-    import polars as pl
-
-    kinds: dict[str, type[pl.DataType]] = dict.fromkeys(COLUMNS, pl.String)
-    kinds |= dict.fromkeys(NUMBERS, pl.Int64) | dict.fromkeys(_BYTES, pl.Binary)
-    return kinds | {"chance": pl.Float64}

@@ -162,7 +162,6 @@ def _give_way(old: Path, new: Path, over: bool) -> None:
 
 
 def _free_name(old: Path) -> Path:
-    """Return the name to keep a database under: what an earlier restore kept stays."""
     names = itertools.chain([f"{old.name}.before"], (f"{old.name}.before.{number}" for number in itertools.count(2)))
     return next(kept for kept in map(old.with_name, names) if not kept.exists())
 

@@ -103,7 +103,6 @@ def _examine_one(storage: Storage, name: str, number: int, archive: Path | None)
 
 
 def _compare(storage: Storage, name: str, number: int, seq: int, body: bytes, replayed: Fold) -> Finding:
-    """Compare a snapshot, moved on to the end of the journal, with the replay."""
     check = f"snapshot at event {seq}"
     known = from_snapshot(storage, number, seq, body)
     if known is None:
@@ -119,7 +118,6 @@ def _compare(storage: Storage, name: str, number: int, seq: int, body: bytes, re
 
 
 def _examine_archives(storage: Storage, name: str, number: int, folder: Path | None) -> Iterator[Finding]:
-    """Check what stayed of archived events and, with the folder of their files, everything about them."""
     base, notes = storage.base(number), archive_notes(storage, number)
     if base is None and not notes:
         return

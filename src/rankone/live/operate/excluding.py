@@ -149,7 +149,6 @@ def _want(job: _Job, fold: Fold, draft: Draft) -> _Job:
 
 
 def _job_of(wanted: int, note: Mapping[str, Any]) -> _Job:
-    """Return what somebody wanted with an event."""
     return _Job(lambda fold: note["exclude"], note["why"], note["prior"], note["token"], wanted)
 
 
@@ -166,7 +165,6 @@ def _given_up(of: CachedFold, fold: Fold) -> dict[int, int]:
 
 
 def _interrupted(of: CachedFold, fold: Fold) -> _Job | None:
-    """Return an exclusion that it is time to finish; None: there is none."""
     due = [wanted for wanted, at in _given_up(of, fold).items() if at <= of.time.now()]
     return _job_of(due[0], fold.wanted[due[0]]) if due else None
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rankone.errors import InputError
 from rankone.live.database import Database
@@ -15,16 +17,12 @@ from rankone.live.factors import Factors
 from rankone.live.fold.fold import Fold
 from rankone.live.fold.journal_reading import begin, each_to_end, reading_notes
 from rankone.live.fold.list_fold import ListFold
-from rankone.live.journal.events import AT, DECISION, KIND, OUTCOMES, TAG, VALUE, Events, Kind, of_rows
-from rankone.live.journal.packing import unpack_shown
-from rankone.live.lists import CLICKED
+from rankone.live.journal.events import AT, DECISION, KIND, OUTCOMES, TAG, VALUE, Events, Kind, Texts, of_rows
+from rankone.live.journal.packing import unpack_chances, unpack_shown
+from rankone.live.lists import CLICKED, MAX_POSITIONS, OTHER, limits_of
 from rankone.live.operate.archive import kept_rows, whole_journal
-from rankone.live.operate.list_export import by_position, list_columns
 from rankone.live.storage import Storage
 from rankone.writing import PRIVATE, whole_file
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _OUTCOME = {
     Kind.TELL: "told",
@@ -38,6 +36,7 @@ _TIME = "%Y-%m-%dT%H:%M:%S%.6f%:z"  # as in JSON lines
 _MORE = ("asked_at", "source", "outcome", "clicked", "learned", "outcome_at", "token", "chance")
 _GOAL = "goal_"  # before the names of goals
 _CONTEXT = "context_"  # before the names of attributes
+_EACH_POSITION = ("position", "shown", "pin", "item_chance")
 _FORMULA = r"""((?:^|;)[" ]*)([=+\-@\t\r])"""
 
 
@@ -62,8 +61,6 @@ def decisions_table(
         archive: the folder with its archives, if it has any.
         rest: take only the decisions that are not archived, and those that were open when others were.
     """
-    import polars as pl
-
     asks, outcomes, brought = [], [], dict[str, dict[int, int]]()
     with database.reader() as storage:
         number = storage.number(name)
@@ -90,7 +87,7 @@ def decisions_table(
         )
         table = table.join(column, on="number", how="left", maintain_order="left")
     if isinstance(fold, ListFold):
-        table = by_position(table, fold)
+        table = _by_position(table, fold)
     return table.select(
         "id",
         *(["list", "position", "item", "pinned"] if lists else ["number", *_levels(fold.factors)]),
@@ -111,9 +108,6 @@ def decisions_table(
 
 
 def _attributes(attributes: Sequence[str]) -> list[pl.Expr]:
-    """Return a column for each attribute of visitors."""
-    import polars as pl
-
     if not attributes:
         return []
     said = pl.col("context").str.json_decode(pl.Struct(dict.fromkeys(attributes, pl.String)))
@@ -128,9 +122,6 @@ def _most_factors(storage: Storage, number: int) -> int:
 
 
 def _levels(factors: Factors) -> list[pl.Expr]:
-    """Return the columns of what was shown."""
-    import polars as pl
-
     columns = [f"factor {index}" for index in range(len(factors))]
     taken = {"id", "number", "filler", *_MORE}  # a factor may have the name of another column
     return [
@@ -148,16 +139,14 @@ def write_csv(table: pl.DataFrame, file: Any) -> None:
     from strangers: such texts get a single quote in front, which makes them plain text there. So they do behind a
     semicolon, at which spreadsheets split where the decimal sign is a comma, whatever double quotes are around.
     """
-    import polars as pl
-
     plain = table.with_columns(pl.col(pl.String).str.replace_all(_FORMULA, "$1'$2"))
     plain.write_csv(file, datetime_format=_TIME)
 
 
-_WRITERS: dict[str, Callable[[pl.DataFrame, Any], None]] = {
-    ".parquet": lambda table, file: table.write_parquet(file),
+_WRITERS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
+    ".parquet": pl.DataFrame.write_parquet,
     ".csv": write_csv,
-    ".jsonl": lambda table, file: table.write_ndjson(file),
+    ".jsonl": pl.DataFrame.write_ndjson,
 }
 
 
@@ -177,9 +166,6 @@ def write_decisions(
 
 
 def _asks(events: Events, n_factors: int | None) -> pl.DataFrame:
-    """Return what was asked; of so many factors, or (None) lists."""
-    import polars as pl
-
     numbers = events.numbers
     asked = np.flatnonzero(numbers[:, KIND] == Kind.ASK)
     numbers, texts = numbers[asked], [events.texts[index] for index in asked.tolist()]
@@ -188,7 +174,7 @@ def _asks(events: Events, n_factors: int | None) -> pl.DataFrame:
         for number, text in zip(numbers[:, DECISION].tolist(), texts, strict=True)
     ]
     if n_factors is None:
-        shown: dict[str, Any] = list_columns(texts)
+        shown: dict[str, Any] = _list_columns(texts)
     else:
         levels = [unpack_shown(text.shown or b"", n_factors) for text in texts]
         each = np.array(levels, np.int64).reshape(-1, n_factors)
@@ -210,8 +196,6 @@ def _asks(events: Events, n_factors: int | None) -> pl.DataFrame:
 
 
 def _outcomes(events: Events, fold: Fold) -> pl.DataFrame:
-    import polars as pl
-
     numbers = events.numbers
     chosen = np.isin(numbers[:, KIND], OUTCOMES)
     numbers = numbers[chosen]
@@ -227,7 +211,6 @@ def _outcomes(events: Events, fold: Fold) -> pl.DataFrame:
 
 
 def _add_goals(events: Events, fold: Fold, brought: dict[str, dict[int, int]]) -> None:
-    """Add what decisions brought of each goal, in time and not excluded."""
     goals = fold.settings.all_goals
     for each in goals[0 if goals[0].adds_up else 1 :]:
         brought.setdefault(each.name, {})
@@ -236,3 +219,42 @@ def _add_goals(events: Events, fold: Fold, brought: dict[str, dict[int, int]]) -
         if kind == Kind.GOAL and decision >= 0 and not texts.details().get("late"):
             own = brought[goals[goal].name]
             own[decision] = own.get(decision, 0) + (units if fold.exclusions.taking(head, texts) is None else 0)
+
+
+def _list_columns(texts: Sequence[Texts]) -> dict[str, pl.Series]:
+    """Return what each list showed, as columns of lists: positions, items, names of what was pinned, probabilities."""
+    shown = [unpack_shown(text.shown or b"") for text in texts]
+    chances = [
+        unpack_chances(text.cross_chances) or [None] * len(each) for text, each in zip(texts, shown, strict=True)
+    ]
+    pins = []
+    for text, each in zip(texts, shown, strict=True):
+        limits = limits_of(text)
+        pinned = json.loads(limits).get("pinned", {}) if limits else {}
+        pins.append([pinned.get(str(at)) for at in range(1, len(each) + 1)])
+    return {
+        "position": pl.Series([list(range(1, len(each) + 1)) for each in shown], dtype=pl.List(pl.Int64)),
+        "shown": pl.Series([list(each) for each in shown], dtype=pl.List(pl.Int64)),
+        "pin": pl.Series(pins, dtype=pl.List(pl.String)),
+        "item_chance": pl.Series([list(each) for each in chances], dtype=pl.List(pl.Float64)),
+    }
+
+
+def _by_position(table: pl.DataFrame, fold: ListFold) -> pl.DataFrame:
+    """Return a table with a row for each position of each list, its item by name, and whether that was clicked.
+
+    Where it was told how many positions were seen, nothing is known of those below.
+    """
+    table = table.explode(_EACH_POSITION)
+    told, position = table["told"].fill_null(0).to_numpy(), table["position"].to_numpy()
+    seen = told >> MAX_POSITIONS
+    items = pl.lit(pl.Series(fold.items, dtype=pl.String))
+    known = pl.when(pl.col("shown") < OTHER).then(pl.col("shown"))
+    return table.with_columns(
+        pl.Series("clicked", (told >> (position - 1)) & 1 == 1),
+        pl.Series("unseen", (seen > 0) & (position >= seen)),
+        pl.coalesce("pin", items.gather(known)).alias("item"),
+        pl.col("pin").is_not_null().alias("pinned"),
+        pl.col("item_chance").alias("chance"),
+        pl.col("number").alias("list"),
+    ).with_columns(pl.when(~pl.col("unseen")).then(pl.col("clicked")).alias("clicked"))

@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -71,7 +71,7 @@ class Intake:
 
     def take(self, table: pl.DataFrame) -> None:
         """Take in a portion of exposures or outcomes, told apart by whether there is a column `version`."""
-        factors, versions, now = self._transactions.look(self._of, lambda fold: _known(fold, self._of.time.now()))
+        factors, versions = self._transactions.look(self._of, _known)
         missing = [name for name in ("visitor", "time") if name not in table.columns]
         if missing:
             do = "exposures need visitor, version, time and the factors; outcomes visitor, time, goal and value"
@@ -80,7 +80,7 @@ class Intake:
         self._sums["exposures" if shown else "outcomes"] += len(table)
         with _in_words():
             table = _exposures(table, list(factors)) if shown else _outcomes(table)
-        sound = table.drop_nulls().filter(pl.col("at") <= now + _AHEAD)
+        sound = table.drop_nulls().filter(pl.col("at") <= self._of.time.now() + _AHEAD)
         self._sums["unreadable"] += len(table) - len(sound)
         if not shown:
             sound = sound.filter(pl.col("value") != 0.0)
@@ -88,8 +88,8 @@ class Intake:
         numbers = visits.visitor_numbers(names, versions[0].salt if versions else "")
         rows = sound.with_columns(visitor=pl.Series(numbers, dtype=pl.Int64))
         if shown:
-            levels = [sound["levels"].struct.field(factor).replace_strict(known, default=-1, return_dtype=pl.Int64)
-                      for factor, known in factors.items()]  # fmt: skip
+            told = [(sound["levels"].struct.field(factor), known) for factor, known in factors.items()]
+            levels = [column.replace_strict(known, default=-1, return_dtype=pl.Int64) for column, known in told]
             cells = visits.cells_of(versions, sound, names, np.stack([each.to_numpy() for each in levels], axis=1))
             rows = rows.with_columns(cell=pl.Series(cells, dtype=pl.Int64))
         self._store(rows.select(list(visits.EXPOSURES if shown else visits.CLICKS)), shown)
@@ -103,19 +103,15 @@ class Intake:
             storage, number = self._transactions.storage, self._of.number
             spans = visits.spans_of(fold.published.versions, lottery_of(fold).seconds)
             window = fold.settings.outcomes.window_micros
-            exposures = _frame(exposures_of(storage, number, visitors), visits.EXPOSURES)
-            clicks = _frame(clicks_of(storage, number, visitors), visits.CLICKS)
+            exposures = pl.DataFrame(exposures_of(storage, number, visitors), visits.EXPOSURES, orient="row")
+            clicks = pl.DataFrame(clicks_of(storage, number, visitors), visits.CLICKS, orient="row")
             before = visits.totals(exposures, clicks, spans, window)
             after = visits.merged(exposures, told) if shown else exposures
             clicked = clicks if shown else pl.concat([clicks, told]).unique()
             changed = visits.difference(before, visits.totals(after, clicked, spans, window))
             new = after.join(exposures, on=list(visits.EXPOSURES), how="anti").sort("visitor", "version")
-            keep(
-                storage,
-                number,
-                new.select(list(visits.EXPOSURES)).rows(),
-                [] if shown else clicked.join(clicks, on=list(visits.CLICKS), how="anti").sort("visitor", "at").rows(),
-            )
+            new_clicks = clicked.join(clicks, on=list(visits.CLICKS), how="anti").sort("visitor", "at")
+            keep(storage, number, new.select(list(visits.EXPOSURES)).rows(), new_clicks.rows())
             if changed:
                 draft.mark(Kind.SUMS, json.dumps(changed, separators=(",", ":")))
             return changed
@@ -133,22 +129,18 @@ class Intake:
         return TakenIn(**counts, unfit={why: count for why, count in self._unfit.items() if count})
 
 
-def _known(fold: Fold, now: int) -> tuple[dict[str, dict[str, int]], list[Version], int]:
-    """Return the numbers of the levels of each factor, the versions, and what time it is."""
+def _known(fold: Fold) -> tuple[dict[str, dict[str, int]], list[Version]]:
+    """Return the numbers of the levels of each factor, and the versions."""
     names = {
         factor: {name: number for number, name in enumerate(levels.names)} for factor, levels in fold.factors.items()
     }
     assert fold.published is not None
-    return names, list(fold.published.versions), now
+    return names, list(fold.published.versions)
 
 
 def _stop_if_won(fold: Fold, draft: Draft) -> None:
     if fold.settings.stopping.auto and fold.stopped is None and (note := winning_note(fold)) is not None:
         draft.mark(Kind.STOP, note)
-
-
-def _frame(rows: Sequence[Any], schema: Mapping[str, Any]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=schema, orient="row") if rows else pl.DataFrame(schema=schema)
 
 
 def _micros(times: pl.Series) -> pl.Series:
@@ -189,7 +181,6 @@ def _outcomes(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _exposures(table: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
-    """Return who was shown which levels when, by what version."""
     visitor, version = pl.col("visitor").cast(pl.String), pl.col("version").cast(pl.Int64, strict=False)
     return table.select(visitor, version, _micros(table["time"]).alias("at"), _levels(table, factors).alias("levels"))
 
@@ -199,18 +190,19 @@ def _levels(table: pl.DataFrame, factors: Sequence[str]) -> pl.Series:
 
     There is a column for each factor, or a column `levels` holds them, also as JSON.
     """
-    kind, readable = pl.Struct(dict.fromkeys(factors, pl.String)), pl.lit(True)
+    readable = pl.lit(True)
     if "levels" in table.columns:
         column = table["levels"]
-        if column.dtype == pl.String:
-            column = _decoded(column, kind)
-        elif column.dtype == pl.Null:
-            column = column.cast(kind)
-        if not isinstance(column.dtype, pl.Struct):
-            raise InputError(
-                "a column 'levels' of objects, or of JSON", str(column.dtype), "name the level of each factor"
-            )
-        table, readable = column.struct.unnest(), pl.lit(column.is_not_null())
+        if isinstance(column.dtype, pl.Struct):
+            table, readable = column.struct.unnest(), pl.lit(column.is_not_null())
+        elif column.dtype in (pl.String, pl.Null):
+            told = column.cast(pl.String).str
+            readable = pl.lit(told.json_path_match("$").str.starts_with("{"))
+            paths = {factor: f"$[{json.dumps(factor, ensure_ascii=False)}]" for factor in factors}
+            table = pl.DataFrame({factor: told.json_path_match(path) for factor, path in paths.items()})
+        else:
+            expected = "a column 'levels' of objects, or of JSON"
+            raise InputError(expected, str(column.dtype), "name the level of each factor")
     elif taken := [factor for factor in factors if factor in _OWN]:
         got = f"a factor '{taken[0]}', as a column of its own is called"
         raise InputError("a column 'levels' with all of them", got, "tell levels as {FACTOR: LEVEL}, or as JSON")
@@ -218,31 +210,9 @@ def _levels(table: pl.DataFrame, factors: Sequence[str]) -> pl.Series:
         do = "exposures have a column for each factor, or one called levels"
         raise InputError(f"a column '{factors[0]}'", ", ".join(table.columns), do)
     # Others may be newer than the file: until then all had their first level.
-    texts = [
-        (pl.col(factor) if factor in table.columns else pl.lit(None)).cast(pl.String).alias(factor)
-        for factor in factors
-    ]
-    return table.select(pl.when(readable).then(pl.struct(texts)).alias("levels")).to_series()
-
-
-def _decoded(column: pl.Series, kind: pl.Struct) -> pl.Series:
-    """Return what JSON says; null where it is no object."""
-    try:
-        return column.str.json_decode(kind)
-    except pl.exceptions.PolarsError:  # some rows are broken: one after the other
-        factors = [field.name for field in kind.fields]
-        return pl.Series([_object(text, factors) for text in column], dtype=kind)
-
-
-def _object(text: str | None, factors: Sequence[str]) -> dict[str, str] | None:
-    try:
-        told = json.loads(text or "")
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(told, dict):
-        return None
-    found = {factor: told[factor] for factor in factors if told.get(factor) is not None}
-    return {factor: level if isinstance(level, str) else json.dumps(level) for factor, level in found.items()}
+    each = [pl.col(factor) if factor in table.columns else pl.lit(None).alias(factor) for factor in factors]
+    texts = pl.struct(level.cast(pl.String) for level in each)
+    return table.select(pl.when(readable).then(texts).alias("levels")).to_series()
 
 
 def portions(source: Any, query: str | None = None, since: float | None = None) -> Iterator[pl.DataFrame]:
@@ -288,7 +258,6 @@ def _rows_of_file(path: Path) -> Iterable[pl.DataFrame]:
 
 
 def _rows_of_query(database: str, query: str) -> Iterator[pl.DataFrame]:
-    """Yield what SQL returns: of a SQLite file, or of an address of PostgreSQL."""
     if "://" in database:
         import psycopg
 

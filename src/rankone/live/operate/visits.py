@@ -58,11 +58,8 @@ def _digests(head: str, visitors: Sequence[str]) -> Any:
 def cells_of(versions: Sequence[Version], told: pl.DataFrame, visitors: Sequence[str], levels: Ints) -> Ints:
     """Return the cell of each exposure that was told, below zero where it does not fit.
 
-    Args:
-        versions: all of them.
-        told: has the column `version`.
-        visitors: of each row.
-        levels: the number of the level of each factor, -1: none of that name, ``(rows, factors)``.
+    `told` has the column `version`; `levels` has, for each row and factor, the number of its level, -1: none of that
+    name.
     """
     named, result = told["version"].to_numpy(), np.full(len(told), UNKNOWN, np.int64)
     for number in np.unique(named).tolist():
@@ -89,11 +86,8 @@ def totals(
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """Return what visitors add up to: (version, cell, shown, clicked), and how much does not fit, by why.
 
-    Args:
-        exposures: each visitor and version once.
-        clicks: of the same visitors, each once.
-        spans: (version, since, until) in which each may have been shown.
-        window: microseconds in which a click counts; 0: any time.
+    There is each visitor and version once, all clicks of these visitors, when each version may have been shown
+    (`spans`), and the microseconds in which a click counts (0: any time).
     """
     placed = exposures.join(spans, on="version", how="left")
     inside = pl.col("at").is_between(pl.col("since"), pl.col("until"))

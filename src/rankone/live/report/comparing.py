@@ -70,17 +70,17 @@ def against_leader(fold: Fold, state: Verdict, alike: bool) -> list[list[Compare
     return [[compared(factor, levels, level) for level in range(len(levels))] for factor, levels in each]
 
 
-def against_control(fold: Fold, state: Verdict, alike: bool) -> Compared | None:
-    """Return what leads against the control; None: there is none, or outcomes do not come back `alike`.
+def against_control(fold: Fold, state: Verdict, alike: bool) -> Compared:
+    """Return what leads against the control; nothing where there is none, or outcomes do not come back `alike`.
 
     Its ratio is the product of those of its levels, by the product model. Each level's ratio to the control's is
     charged its part of the error, since any of them may come to lead.
     """
     evidence, standing = fold.evidence, state.standing
-    if fold.settings.control is None or standing is None or not alike:
-        return None
     held = evidence.steering.control
-    if not state.leads or not all(known[level] for known, level in zip(standing.compared, held, strict=True)):
+    if fold.settings.control is None or standing is None or not alike or not state.leads:
+        return Compared()
+    if not all(known[level] for known, level in zip(standing.compared, held, strict=True)):
         return Compared()
     each = evidence.error / max(1, sum(evidence.sizes) - len(evidence.sizes))
     result = [
@@ -136,7 +136,6 @@ def _ratio(evidence: ExperimentEvidence, scores: Floats, levels: Any, x: int, y:
 
 
 def _cut(ratio: Ratio, most: float) -> Compared:
-    """Return a ratio that is at most so large, by what was proven."""
     high, low = min(ratio.high, most), min(ratio.low, most)
     known = low > 0.0 or high < NO_BOUND
     return Compared(min(ratio.estimate, high) if known else None, low, high if high < NO_BOUND else None)

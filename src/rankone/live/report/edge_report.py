@@ -1,14 +1,8 @@
 """What a report says of an experiment that decides at the edge: versions, what does not fit, and the traffic check."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
 
 from rankone.specs import amount
-
-if TYPE_CHECKING:
-    from rankone.live.report.report import Report
 
 MISMATCH = 0.001  # false warnings at one look
 UNFIT_TEXTS = {
@@ -36,38 +30,28 @@ class EdgeReport:
         """Whether what was shown does not match the published chances."""
         return self.traffic_p is not None and self.traffic_p < MISMATCH
 
+    @property
+    def warnings(self) -> list[str]:
+        """Where what was shown does not match what was published."""
+        if not self.mismatch:
+            return []
+        where = f"(p = {self.traffic_p:.1g}, most clearly in version {self.traffic_version})"
+        return [f"Check your edge: what was shown does not match the published weights {where}."]
 
-def edge_warnings(report: Report) -> list[str]:
-    """Warn where what was shown does not match what was published."""
-    edge = report.edge
-    if edge is None or not edge.mismatch:
-        return []
-    return [
-        f"Check your edge: what was shown does not match the published weights (p = {edge.traffic_p:.1g}, most clearly "
-        f"in version {edge.traffic_version})."
-    ]
+    @property
+    def notes(self) -> list[str]:
+        """Which version holds, and what was told and is not learned."""
+        texts = {why: text.replace("clicks", "click", self.unfit.get(why) == 1) for why, text in UNFIT_TEXTS.items()}
+        unfit = "; ".join(f"{count:,} {texts[why]}" for why, count in self.unfit.items())
+        version = f"Decides at the edge: version {self.version:,} of the weights."
+        return [version, f"Ignored: {unfit}."] if unfit else [version]
 
-
-def edge_notes(report: Report) -> list[str]:
-    """Say which version holds, and what was told and is not learned."""
-    edge = report.edge
-    if edge is None:
-        return []
-    said = [f"Decides at the edge: version {edge.version:,} of the weights."]
-    if edge.unfit:
-        said.append("Ignored: " + "; ".join(f"{count:,} {UNFIT_TEXTS[why]}" for why, count in edge.unfit.items()) + ".")
-    return said
-
-
-def edge_details(report: Report) -> list[str]:
-    """Say what statements rest on."""
-    edge = report.edge
-    if edge is None:
-        return []
-    checked = (
-        "" if edge.traffic_p is None or edge.mismatch else f" Traffic matches the weights (p = {edge.traffic_p:.2g})."
-    )
-    return [
-        f"Statements rest on {amount(edge.shown, 'visitor')}, each counted once a version with at most one click, and "
-        f"on the published weights. They hold now; more outcomes can take them back.{checked}"
-    ]
+    @property
+    def details(self) -> str:
+        """What statements rest on."""
+        fits = self.traffic_p is not None and not self.mismatch
+        checked = f" Traffic matches the weights (p = {self.traffic_p:.2g})." if fits else ""
+        return (
+            f"Statements rest on {amount(self.shown, 'visitor')}, each counted once a version with at most one click, "
+            f"and on the published weights. They hold now; more outcomes can take them back.{checked}"
+        )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankone.specs import amount
 from rankone.wording.numbers import percent
+from rankone.wording.tables import aligned
 
 if TYPE_CHECKING:
     from rankone.live.report.report import Report
@@ -23,9 +24,7 @@ class GoalLevel:
     visitors: int
     outcomes: int  # visitors who brought something
     total: float  # each visitor counts for at most the cap
-    ratio: float | None = (
-        None  # what a visitor brings for each of the baseline's level, at equal times; None: not known
-    )
+    ratio: float | None = None  # to what the baseline's level brings a visitor, at equal times; None: not known
     low: float = 0.0  # all intervals of a goal hold together, at all times, but for its error
     high: float | None = None  # None: no bound yet
     against: str = ""  # the same in words
@@ -97,39 +96,26 @@ def goal_details(report: Report) -> list[str]:
     if others:
         each = f"{report.error_rate:g} for the goal that steers, {', '.join(others)}"
         said.append(f"Goals share the chance of error: {each}. The winner and all said of other goals hold together.")
-    steers = next((goal for goal in report.goals if goal.steers), None)
-    if steers is not None:
-        said.append(
-            f"Clicks in the table are amounts of '{steers.name}', rounded at random; statements use the amounts."
-        )
+    if report.steering is not None:
+        name = report.steering.name
+        said.append(f"Clicks in the table are amounts of '{name}', rounded at random; statements use the amounts.")
     for goal in report.goals:
         if goal.unmatched:
             said.append(f"{amount(goal.unmatched, 'outcome')} of '{goal.name}' came from visitors without a decision.")
     return said
 
 
-def goal_columns(goal: GoalReport) -> list[dict[str, str]]:
-    """Return what a table says of the levels of a goal, a row each."""
-    rows = []
-    for level in goal.levels:
-        row = {"factor": level.factor, "level": level.name, "visitors": f"{level.visitors:,}"}
-        rate = percent(level.outcomes / level.visitors) if level.visitors else "-"
-        if goal.kind == "yes-no":
-            row |= {goal.name: f"{level.outcomes:,}", "rate": rate}
-        else:
-            average = f"{level.total / level.outcomes:,.4g}" if level.outcomes else "-"
-            row |= {goal.name: f"{level.total:,.6g}", "per visitor": f"{level.per_visitor:,.4g}"}
-            row |= {"visitors with one": rate, "average": average}
-        rows.append(row | {"against the baseline": level.against})
-    return rows
-
-
 def goal_table(goal: GoalReport) -> list[str]:
     """Return the levels of a goal as lines of text."""
-    rows = goal_columns(goal)
-    capped = "" if goal.kind == "yes-no" else f", capped at {goal.cap:g}"
-    heads = {name: name for name in (rows[0] if rows else ())}
-    widths = {name: max(len(row[name]) for row in (heads, *rows)) for name in heads}
-    left = ("factor", "level", "against the baseline")
-    lines = [[f"{row[name]:{'<' if name in left else '>'}{widths[name]}}" for name in heads] for row in (heads, *rows)]
-    return [f"Goal '{goal.name}'{capped}, {goal.better} is better:", *["  ".join(["", *row]).rstrip() for row in lines]]
+    yes_no = goal.kind == "yes-no"
+    own = [goal.name, "rate"] if yes_no else [goal.name, "per visitor", "visitors with one", "average"]
+    rows = [["factor", "level", "visitors", *own, "against the baseline"]]
+    for level in goal.levels:
+        rate = percent(level.outcomes / level.visitors) if level.visitors else "-"
+        average = f"{level.total / level.outcomes:,.4g}" if level.outcomes else "-"
+        amounts = [f"{level.total:,.6g}", f"{level.per_visitor:,.4g}", rate, average]
+        counted = [f"{level.outcomes:,}", rate] if yes_no else amounts
+        rows.append([level.factor, level.name, f"{level.visitors:,}", *counted, level.against])
+    capped = "" if yes_no else f", capped at {goal.cap:g}"
+    table = aligned(rows, f"< < >{' >' * len(own)} <")
+    return [f"Goal '{goal.name}'{capped}, {goal.better} is better:", *table]

@@ -1,10 +1,7 @@
 """The headline of a report, at most 25 words, and what it assumes. Plain Python: a client reads both.
 
-What is stated on the basis "any" rests on the product model alone: each level changes clicks by a factor of its own,
-the same whatever it is shown with and at all times, while the click rate of the whole site may move freely. And it
-needs outcomes of all levels to be reported equally completely, which is tested (`Shortfall`) where outcomes are told,
-and with a window as far as decisions are cancelled and clicks come too late; without a window also equally promptly,
-which is not tested. On the basis "steady" nothing is stated (`rankone.live.verdict.verdict` says which there is).
+Which bases statements have: `rankone.live.verdict.verdict`. That outcomes of all levels are told equally completely is
+tested (`Shortfall`); that they are told equally promptly, which statements need without a window, is not.
 """
 
 from __future__ import annotations
@@ -35,7 +32,7 @@ def headline(report: Report) -> str:
     unknown = nothing_known(report)
     if unknown:
         return unknown
-    best = brief_combination(report.best, 9 if any(goal.steers for goal in report.goals) else 11)
+    best = brief_combination(report.best, 11 if report.steering is None else 9)
     if report.drawn is not None:
         best = f"For all visitors together {brief_combination(report.best, _SHORT)}"
     figure, sure = figure_text(report), _sure(report)
@@ -66,6 +63,10 @@ def nothing_known(report: Report) -> str:
     if not outcomes:
         return f"No outcomes yet: {amount(report.decisions, 'decision')} so far."
     of_all = f"{clicked:,} of {amount(outcomes, 'visitor')} clicked"
+    if report.steering is not None:  # what counts as a click is rounded
+        levels = [level for level in report.steering.levels if level.factor == report.factors[0].name]
+        brought, visitors = (sum(getattr(level, what) for level in levels) for what in ("outcomes", "visitors"))
+        of_all = f"{brought:,} of {amount(visitors, 'visitor')} with '{cut_text(report.steering.name, 5)}'"
     if report.fault:
         return f"No result because of a fault in the program: {of_all}."
     return "" if report.leads else f"Not enough data yet: {of_all}."
@@ -75,13 +76,12 @@ def figure_text(report: Report) -> str:
     """Say how often what leads was clicked, or what it earned per visitor."""
     leader = report.leader
     values = [value for value in (leader.rate, leader.low, leader.high) if value is not None]
-    steers = next((goal for goal in report.goals if goal.steers), None)
     if leader.rate is None:
-        return "click rate not known yet"
-    if steers is None:
+        return "click rate not known yet" if report.steering is None else "average not known yet"
+    if report.steering is None:
         texts, unit = [percent(value) for value in values], "clicked"
     else:
-        texts, unit = [f"{value * steers.cap:,.3g}" for value in values], "per visitor"
+        texts, unit = [f"{value * report.steering.cap:,.3g}" for value in values], "per visitor"
     return f"{texts[0]} {unit}" if len(texts) < 3 else f"{texts[0]} ({texts[1]} to {texts[2]}) {unit}"
 
 
@@ -110,7 +110,6 @@ def _over_next(report: Report) -> str:
 
 
 def _stopped(report: Report) -> str:
-    """Say what everyone sees, and what was known of it when the experiment was stopped."""
     shown = report.shown or {}
     sees, unknown = f"Stopped: everyone sees {brief_combination(shown)}", nothing_known(report)
     if unknown:

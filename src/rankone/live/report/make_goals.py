@@ -9,9 +9,10 @@ from the intervals and need no error of their own, whoever comes to lead.
 
 import json
 import math
+from collections.abc import Iterator
 
 from rankone.evidence.amounts import error_shares, estimate, ratio_interval
-from rankone.live.evidence.goal_outcomes import BROUGHT, LATE, TOTAL, UNMATCHED, GoalOutcomes, window_of
+from rankone.live.evidence.goal_outcomes import BROUGHT, LATE, TOTAL, UNMATCHED, window_of
 from rankone.live.factors import margins
 from rankone.live.fold.fold import Fold
 from rankone.live.goals import MORE, Goal
@@ -28,34 +29,27 @@ def make_goals(fold: Fold, state: Verdict, alike: bool) -> tuple[GoalReport, ...
     Where outcomes do not come back `alike`, nothing is compared.
     """
     goals = fold.evidence.goals
-    if goals is None:
-        return ()
-    shares = error_shares(fold.settings.stopping.error, len(goals.goals))
-    return tuple(
-        _goal_report(fold, state, goals, index, shares[index], alike)
-        for index, goal in enumerate(goals.goals)
-        if index or goal.adds_up
-    )
+    known = enumerate(() if goals is None else goals.goals)
+    return tuple(_goal_report(fold, state, index, alike) for index, goal in known if index or goal.adds_up)
 
 
-def _goal_report(fold: Fold, state: Verdict, goals: GoalOutcomes, index: int, error: float, alike: bool) -> GoalReport:
-    goal, counts = goals.goals[index], goals.counts[index]
-    baseline, visitors = _baseline(fold), margins(fold.asked)
-    named = [
-        (factor, own, number, name)
-        for own, (factor, levels) in enumerate(fold.factors.items())
-        for number, name in enumerate(levels.names)
-        if levels.live[number] or number == baseline[own]
-    ]
-    levels = []
-    for factor, own, number, name in named:
-        level = int(fold.evidence.starts[own]) + number
-        compared = _against(fold, goals, index, own, number, error) if alike else Compared(why=UNLIKE)
-        said = compared.why or effect_text(compared.ratio, compared.low, compared.high)
-        brought = int(visitors[level]), int(counts[level, BROUGHT]), float(counts[level, TOTAL])
-        said = "baseline" if number == baseline[own] else said
-        levels.append(GoalLevel(factor, name, *brought, compared.ratio, compared.low, compared.high, said))
-    status = _status(fold, state, goals, index, error) if goal.worse_by is not None and alike else ""
+def _goal_report(fold: Fold, state: Verdict, index: int, alike: bool) -> GoalReport:
+    goals, visitors, baseline = fold.evidence.goals, margins(fold.asked), _baseline(fold)
+    assert goals is not None
+    goal, counts, levels = goals.goals[index], goals.counts[index], []
+    for own, (factor, those) in enumerate(fold.factors.items()):
+        for number, (name, live) in enumerate(zip(those.names, those.live, strict=True)):
+            if not live and number != baseline[own]:
+                continue
+            level = int(fold.evidence.starts[own]) + number
+            compared = _against(fold, index, own, number) if alike else Compared(why=UNLIKE)
+            said = compared.why or effect_text(compared.ratio, compared.low, compared.high)
+            said = "baseline" if number == baseline[own] else said
+            brought = int(visitors[level]), int(counts[level, BROUGHT]), float(counts[level, TOTAL])
+            levels.append(GoalLevel(factor, name, *brought, compared.ratio, compared.low, compared.high, said))
+    status = _status(fold, state, index) if goal.worse_by is not None and alike else ""
+    noted = fold.guards.get(goal.name, {})
+    noted = noted if noted.get("status") == status else {}
     return GoalReport(
         goal.name,
         goal.kind,
@@ -63,7 +57,7 @@ def _goal_report(fold: Fold, state: Verdict, goals: GoalOutcomes, index: int, er
         goal.better,
         window_of(goal, fold.settings) / 1e6,
         index == 0,
-        error,
+        _error(fold, index),
         fold.factors.named(baseline),
         tuple(levels),
         goal.worse_by,
@@ -71,47 +65,45 @@ def _goal_report(fold: Fold, state: Verdict, goals: GoalOutcomes, index: int, er
         _holds_back(goal, status),
         int(goals.uncounted[index, UNMATCHED]),
         int(goals.uncounted[index, LATE]),
-        *_since(fold, goal.name, status),
+        noted["at"] / 1e6 if noted else None,
+        noted.get("seq"),
     )
 
 
-def _since(fold: Fold, goal: str, status: str) -> tuple[float | None, int | None]:
-    """Return when the journal said this of a guardrail, and in which event."""
-    known = fold.guards.get(goal)
-    return (known["at"] / 1e6, known["seq"]) if known is not None and known["status"] == status else (None, None)
+def _error(fold: Fold, index: int) -> float:
+    """Return that any interval of a goal is ever wrong."""
+    return error_shares(fold.settings.stopping.error, len(fold.settings.all_goals))[index]
 
 
 def _baseline(fold: Fold) -> list[int]:
-    """Return the level of each factor that the others are compared with."""
     control = fold.control
     if control is None:
         return [0] * len(fold.factors)
     return [levels.names.index(control[factor]) for factor, levels in fold.factors.items()]
 
 
-def _against(fold: Fold, goals: GoalOutcomes, index: int, factor: int, number: int, error: float) -> Compared:
-    """Return a level against that of the baseline, with its part of the error."""
-    first, base = int(fold.evidence.starts[factor]), _baseline(fold)[factor]
+def _against(fold: Fold, index: int, factor: int, number: int) -> Compared:
+    goals, first, base = fold.evidence.goals, int(fold.evidence.starts[factor]), _baseline(fold)[factor]
     if number == base:
         return Compared(1.0, 1.0, 1.0)
-    if not goals.fits or goals.broken:
+    if goals is None or not goals.fits or goals.broken:
         return Compared()
     amounts = goals.amounts(index)
     others = max(1, sum(fold.factors.sizes) - len(fold.factors))
-    low, high = ratio_interval(amounts, first + number, first + base, error / others)
+    low, high = ratio_interval(amounts, first + number, first + base, _error(fold, index) / others)
     ratio = estimate(amounts, first + number, first + base)
     if ratio is not None:
         ratio = min(max(ratio, low), math.inf if high is None else high)
     return Compared(ratio, low, high)
 
 
-def _status(fold: Fold, state: Verdict, goals: GoalOutcomes, index: int, error: float) -> str:
+def _status(fold: Fold, state: Verdict, index: int) -> str:
     """Return what is known of a guardrail, of the combination that leads."""
-    goal, levels = goals.goals[index], fold.numbers_of(state.leaders)
     if not fold.learned:
         return OPEN
+    goal = fold.settings.all_goals[index]
     cleared = CLEARED if state.leads else OPEN  # while nothing leads, a guess is not said to keep it
-    each = [_against(fold, goals, index, factor, number, error) for factor, number in enumerate(levels)]
+    each = [_against(fold, index, factor, number) for factor, number in enumerate(fold.numbers_of(state.leaders))]
     low = math.prod(one.low for one in each)
     high = math.prod(math.inf if one.high is None else one.high for one in each)
     worse = goal.worse_by or 0.0
@@ -124,23 +116,16 @@ def _holds_back(goal: Goal, status: str) -> bool:
     return goal.worse_by is not None and (status == VIOLATED or (goal.must_clear and status != CLEARED))
 
 
-def guardrails(fold: Fold, state: Verdict) -> dict[str, str]:
-    """Return what is known of each guardrail, by its goal."""
-    goals = fold.evidence.goals
-    if goals is None:
-        return {}
-    shares = error_shares(fold.settings.stopping.error, len(goals.goals))
-    return {
-        goal.name: _status(fold, state, goals, index, shares[index])
-        for index, goal in enumerate(goals.goals)
-        if goal.worse_by is not None
-    }
+def guardrails(fold: Fold, state: Verdict) -> Iterator[tuple[Goal, str]]:
+    """Yield each guardrail, and what is known of it."""
+    for index, goal in enumerate(fold.settings.all_goals):
+        if goal.worse_by is not None:
+            yield goal, _status(fold, state, index)
 
 
 def held_back(fold: Fold, state: Verdict) -> bool:
     """Return whether a guardrail keeps what leads from being declared the winner."""
-    known = guardrails(fold, state)
-    return any(_holds_back(goal, known[goal.name]) for goal in fold.settings.all_goals if goal.name in known)
+    return any(_holds_back(goal, status) for goal, status in guardrails(fold, state))
 
 
 def guardrail_notes(fold: Fold) -> list[str]:
@@ -148,30 +133,28 @@ def guardrail_notes(fold: Fold) -> list[str]:
 
     From nothing known to violated or cleared, between the two, and that a violation is over.
     """
-    if all(goal.worse_by is None for goal in fold.settings.all_goals) or fold.evidence.fault or shortfalls(fold):
+    if not _has_guardrails(fold) or fold.evidence.fault or shortfalls(fold):
         return []
     state, result = verdict_of(fold), []
     leads = fold.factors.named(fold.numbers_of(state.leaders))
-    for goal, status in guardrails(fold, state).items():
-        before = fold.guards.get(goal, {}).get("status", OPEN)
+    for goal, status in guardrails(fold, state):
+        before = fold.guards.get(goal.name, {}).get("status", OPEN)
         if status != before and (status != OPEN or before == VIOLATED):
             said = {OPEN: "not violated any more"}.get(status, status)
-            why = f"guardrail '{goal}' {said}; leading: {combination_text(leads)}"
-            result.append(json.dumps({"goal": goal, "status": status, "leads": leads, "why": why}))
+            why = f"guardrail '{goal.name}' {said}; leading: {combination_text(leads)}"
+            result.append(json.dumps({"goal": goal.name, "status": status, "leads": leads, "why": why}))
     return result
 
 
 def guardrails_wait(fold: Fold) -> bool:
     """Return whether visitors are still to be compared once there is a winner: some guardrail is not cleared."""
-    goals, state = fold.evidence.goals, None
-    if goals is None or fold.evidence.fault:
+    if not _has_guardrails(fold) or fold.evidence.fault:
         return False
-    for index, goal in enumerate(goals.goals):
-        if goal.worse_by is not None:
-            state = state or verdict_of(fold)
-            if min(state.doubt, state.enough) > fold.evidence.error:
-                return False  # it explores anyway
-            shares = error_shares(fold.settings.stopping.error, len(goals.goals))
-            if _status(fold, state, goals, index, shares[index]) != CLEARED:
-                return True
-    return False
+    state = verdict_of(fold)
+    if min(state.doubt, state.enough) > fold.evidence.error:
+        return False  # it explores anyway
+    return any(status != CLEARED for _, status in guardrails(fold, state))
+
+
+def _has_guardrails(fold: Fold) -> bool:
+    return any(goal.worse_by is not None for goal in fold.settings.all_goals)

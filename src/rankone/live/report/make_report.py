@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from rankone.kernels.policy import race
+from rankone.live.evidence.published import SHOWN, Published
 from rankone.live.factors import margin, rule_names
 from rankone.live.fold.fold import Fold
 from rankone.live.fold.list_fold import ListFold
 from rankone.live.fold.unknown_policy import UnknownPolicy
 from rankone.live.journal.events import Kind
 from rankone.live.report.comparing import Compared, against_control, against_leader, shortfalls
-from rankone.live.report.make_edge import make_edge_report
+from rankone.live.report.edge_report import UNFIT_TEXTS, EdgeReport
 from rankone.live.report.make_goals import held_back, make_goals
 from rankone.live.report.make_ranking import ranking_facts
 from rankone.live.report.make_segments import make_segments
@@ -22,9 +23,11 @@ from rankone.live.report.rates import intervals, uniform_rate
 from rankone.live.report.report import Alarm, FactorReport, LevelReport, Report
 from rankone.live.verdict.verdict import Verdict, verdict_of
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.student import chi_square_tail
 from rankone.wording.numbers import percent
 from rankone.wording.ratios import FEW_CLICKS, effect_text
 
+_EXPECTED, _LEAST = 5.0, 100  # of a combination, and of a version, in the traffic check
 _AS_THEY_ARE = ("seq", "decisions", "fillers", "voided_by_age", "shown", "resumed", "control", "faults")
 
 
@@ -55,12 +58,12 @@ def make_report(fold: Fold) -> Report:
 
 
 def _facts(fold: Fold) -> dict[str, Any]:
-    """Return what a report says of combinations."""
     pulls, clicks = fold.of_living(fold.pulls), fold.of_living(fold.clicks)
     state, error = verdict_of(fold), fold.evidence.error
     short = tuple(shortfalls(fold))
     ratios, uplift = against_leader(fold, state, not short), against_control(fold, state, not short)
-    goes_on = state.basis == "any" and not (short or fold.stopped or fold.published)
+    open_still = state.basis == "any" and min(state.doubt, state.enough) > error
+    goes_on = open_still and not (short or fold.stopped or fold.published)
     left = fold.evidence.visitors_left(state.leaders, int(clicks.sum())) if goes_on else None
     if fold.policy.uses_context:  # it shows levels to visitors whom they suit: other decisions say what all would do
         pulls, clicks = (fold.of_living(each) for each in fold.explored)
@@ -83,9 +86,9 @@ def _facts(fold: Fold) -> dict[str, Any]:
         "decided": min(state.doubt, state.enough) <= error and not held,
         "basis": state.basis,
         "good_enough": state.enough <= error < state.doubt and not held,
-        "uplift": None if uplift is None or uplift.ratio is None else uplift.ratio - 1.0,
-        "uplift_low": -1.0 if uplift is None else uplift.low - 1.0,
-        "uplift_high": None if uplift is None or uplift.high is None else uplift.high - 1.0,
+        "uplift": None if uplift.ratio is None else uplift.ratio - 1.0,
+        "uplift_low": uplift.low - 1.0,
+        "uplift_high": None if uplift.high is None else uplift.high - 1.0,
         "shortfalls": short,
         "visitors_left": left,
         "seconds_left": None if left is None else _seconds(fold, left),
@@ -142,7 +145,6 @@ def _apart(fold: Fold, state: Verdict) -> tuple[tuple[str, str, str], ...]:
 
 
 def _beside_leader(each: Any, best: tuple[int, ...], factor: int) -> Floats:
-    """Return the values of each level of a factor with the leading levels of the others."""
     line: Any = (*best[:factor], slice(None), *best[factor + 1 :])
     return np.asarray(each[line])
 
@@ -167,11 +169,8 @@ def winning_note(fold: Fold) -> str | None:
     # What a verdict rests on does not hold where outcomes do not come back alike, or something rang.
     if min(state.doubt, state.enough) > error or shortfalls(fold) or fold.doubted or held_back(fold, state):
         return None
-    why = (
-        "won"
-        if state.doubt <= error
-        else f"good enough, within {percent(fold.settings.stopping.margin, 2)} of the best"
-    )
+    enough = f"good enough, within {percent(fold.settings.stopping.margin, 2)} of the best"
+    why = "won" if state.doubt <= error else enough
     return json.dumps({"levels": fold.numbers_of(state.leaders), "why": f"{why}, {percent(1.0 - error)} sure"})
 
 
@@ -234,3 +233,42 @@ def _level_reports(
                 facts |= {"ratio": ratio, "ratio_low": low, "ratio_high": high, "against": against}
         reports.append(LevelReport(name, live, decisions, decisions / total, outcomes, clicks, **facts))
     return tuple(reports)
+
+
+def make_edge_report(published: Published | None) -> EdgeReport | None:
+    """Return what is known of an experiment that decides at the edge, and the traffic check; None: it does not.
+
+    Exposures of a version fall on combinations with the chances that were published for it. A chi-square test of each
+    version and one of the sum over all say whether they did. It is a test of one look; beside it stands one that holds
+    at all looks (`shortfalls`).
+    """
+    if published is None:
+        return None
+    tested: list[tuple[float, int, float, int]] = []  # p-value, version, statistic, degrees of freedom
+    for version, counts in published.each():
+        shown = counts[SHOWN]
+        if shown.sum() >= _LEAST:
+            statistic, freedom = _chi_square(shown, version.chances())
+            if freedom:
+                tested.append((chi_square_tail(statistic, freedom), version.number, statistic, freedom))
+    p_value, worst = None, None
+    if tested:
+        least, worst, *_ = min(tested)
+        whole = chi_square_tail(sum(each[2] for each in tested), sum(each[3] for each in tested))
+        p_value = min(1.0, 2.0 * min(whole, least * len(tested)))
+    unfit = {why: published.unfit[why] for why in UNFIT_TEXTS if published.unfit[why]}
+    return EdgeReport(len(published.versions), published.shown, unfit, p_value, worst)
+
+
+def _chi_square(shown: Ints, chances: Floats) -> tuple[float, int]:
+    """Return the statistic of what was shown against its chances, those that are rare together, and its freedom."""
+    expected = shown.sum() * chances
+    often = expected >= _EXPECTED
+    counts, means = list(shown[often]), list(expected[often])
+    rest, few = int(shown[~often].sum()), float(expected[~often].sum())
+    if few >= 1.0:
+        counts, means = [*counts, rest], [*means, few]
+    elif counts:
+        counts[0], means[0] = counts[0] + rest, means[0] + few
+    found, wanted = np.array(counts, float), np.array(means)
+    return float(((found - wanted) ** 2 / wanted).sum()), max(0, len(found) - 1)

@@ -67,14 +67,13 @@ def make_segments(fold: Fold, state: Verdict, alike: bool) -> SegmentsReport | N
         answer=_answer(segments, state, result) if sound else "unknown",
         depends=tuple(factor for factor, depends in zip(factors, result.depends, strict=True) if depends),
         segments=tuple(each),
-        others=_three(segments.totals(OTHERS)),
-        unsaid=_three(segments.totals(UNSAID)),
+        others=segments.totals(OTHERS),
+        unsaid=segments.totals(UNSAID),
         ignored=dict(segments.ignored),
     )
 
 
 def _best(allowed: Allowed, ratios: Floats, levels_of_each: Sequence[Ints], proven: list[int | None]) -> list[int]:
-    """Return the best combination that may be shown in a segment: what is proven, else what is estimated."""
     scores = [
         np.log(ratios[levels]) + np.where(levels == best, _PROVEN, 0.0)
         for levels, best in zip(levels_of_each, proven, strict=True)
@@ -83,7 +82,6 @@ def _best(allowed: Allowed, ratios: Floats, levels_of_each: Sequence[Ints], prov
 
 
 def _answer(segments: Segments, state: Verdict, found: SegmentVerdict) -> str:
-    """Return whether the best level depends on the segment."""
     if state.basis != "any" or not segments.texts:
         return "unknown"
     if any(found.depends):
@@ -91,8 +89,3 @@ def _answer(segments: Segments, state: Verdict, found: SegmentVerdict) -> str:
     best = found.best[0]
     rest = segments.totals(OTHERS)[0] + segments.totals(UNSAID)[0]
     return "same" if None not in best and not rest and all(each == best for each in found.best) else "open"
-
-
-def _three(counts: Sequence[int]) -> tuple[int, int, int]:
-    decisions, outcomes, clicks = counts
-    return decisions, outcomes, clicks

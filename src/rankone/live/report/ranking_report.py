@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankone.live.lists import IN, MOST_COMPARED, OPEN, OUT
 from rankone.specs import amount
 from rankone.wording.lists import cut_text, listed, quoted
 from rankone.wording.numbers import percent
+from rankone.wording.tables import aligned
 
 if TYPE_CHECKING:
     from rankone.live.report.report import Report
@@ -36,11 +36,6 @@ class RankingReport:
     late: int  # clicks that came too late to count
     over_control: str | None = None  # the policy's own lists get "more" or "fewer" clicks than the control's, proven;
     # None: neither is
-
-    @classmethod
-    def of_dict(cls, values: Mapping[str, Any]) -> RankingReport:
-        """Return what `dataclasses.asdict` made."""
-        return cls(**{**values, "present": tuple(values["present"])})
 
     def count(self, standing: str) -> int:
         """Return how many items stand so."""
@@ -72,17 +67,22 @@ def list_headline(report: Report, ranking: RankingReport) -> str:
 
 
 def _named(items: tuple[str, ...]) -> str:
-    """Name a list in few words."""
     shown = items if len(items) <= 4 else items[:3]
     names = quoted([cut_text(name, max(1, _NAMED // len(shown)), 30) for name in shown]) if shown else ["nothing"]
     return listed(names) if len(items) <= 4 else f"{', '.join(names)} and {len(items) - 3} more"
 
 
 def _proven(report: Report, ranking: RankingReport) -> str:
-    """Say what is proven of the list that everyone sees."""
     seen = tuple((report.shown or {}).values())
-    best = ", proven best" if ranking.set_proven and set(seen) == set(ranking.present) else ""
-    return f"{best or ', proven'} in this order" if ranking.order_proven and seen == ranking.present else best
+    same, sure = set(seen) == set(ranking.present), f". {percent(1.0 - report.error_rate)} sure"
+    best = ", proven best" if ranking.set_proven and same else ""
+    if ranking.order_proven and seen == ranking.present:
+        return f"{best or ', proven'} in this order{sure}"
+    if report.good_enough and same:
+        return f", within {percent(report.margin, 2)} of the best{sure}"
+    if len(seen) == len(ranking.standing):
+        return ""  # all items: nothing is left out
+    return f"{best}{sure}" if best else ", not proven best"
 
 
 def list_assumes(report: Report) -> str:
@@ -147,10 +147,9 @@ def list_table(report: Report, ranking: RankingReport) -> list[str]:
     """Return the items of a ranking as lines of text: the present list first, then the others by how often shown."""
     items = {level.name: level for level in report.factors[0].levels}
     others = sorted((name for name in items if name not in ranking.present), key=lambda name: -items[name].decisions)
-    width = max(len("item"), *map(len, items))
-    lines = [f"       {'item':<{width}}     shown    clicks  standing"]
+    rows = [["", "item", "shown", "clicks", "standing"]]
     for place, name in enumerate([*ranking.present, *others], start=1):
         level, at = items[name], f"{place}." if place <= len(ranking.present) else ""
         standing = STANDING[ranking.standing[name]] if name in ranking.standing else "retired"
-        lines.append(f"  {at:>3}  {name:<{width}} {level.decisions:>9,} {level.clicks:>9,}  {standing}")
-    return lines
+        rows.append([at, name, f"{level.decisions:,}", f"{level.clicks:,}", standing])
+    return aligned(rows, ">3 < >8 >8 <")

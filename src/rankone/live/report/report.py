@@ -151,6 +151,11 @@ class Report(Shown):
         return next(level for level in first.levels if level.name == first.best)
 
     @property
+    def steering(self) -> GoalReport | None:
+        """The goal that steers, if it is a count or an amount; None: clicks do."""
+        return next((goal for goal in self.goals if goal.steers), None)
+
+    @property
     def present_alarms(self) -> tuple[Alarm, ...]:
         """The last alarm that restarted the experiment, if there was one, and those since."""
         restarts = [index for index, alarm in enumerate(self.alarms) if alarm.did == "restart"]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from rankone.live.journal.clock import AHEAD
 from rankone.live.report.alarm_wording import alarm_details, alarm_texts
-from rankone.live.report.edge_report import edge_details, edge_notes, edge_warnings
 from rankone.live.report.goal_report import goal_details, goal_notes, goal_warnings
 from rankone.live.report.headline import nothing_known, single_factors
 from rankone.live.report.ranking_report import STANDING, list_details, list_notes, list_warnings
@@ -20,6 +19,7 @@ from rankone.wording.combinations import combination_text
 from rankone.wording.lists import listed, quoted, some_of
 from rankone.wording.numbers import percent
 from rankone.wording.ratios import APART, FEW, FEW_CLICKS, FEW_OUTCOMES, effect_text
+from rankone.wording.tables import aligned
 
 if TYPE_CHECKING:
     from rankone.live.report.report import FactorReport, LevelReport, Report
@@ -42,7 +42,7 @@ def warnings(report: Report) -> list[str]:
         *goal_warnings(report),
         *_traffic(report),
         *([] if report.ranking is None else list_warnings(report, report.ranking)),
-        *edge_warnings(report),
+        *([] if report.edge is None else report.edge.warnings),
         *_segments(report),
         *_undecidable(report),
         *_crowded(report),
@@ -59,7 +59,7 @@ def notes(report: Report) -> list[str]:
         return [*stopped, *list_notes(report.ranking)]
     return [
         *stopped,
-        *edge_notes(report),
+        *([] if report.edge is None else report.edge.notes),
         *uplift_text(report),
         *goal_notes(report),
         *_left(report),
@@ -83,7 +83,7 @@ def details(report: Report) -> list[str]:
         *prior_text(report),
         *_forbidden(report),
         *_waiting(report),
-        *edge_details(report),
+        *([] if report.edge is None else [report.edge.details]),
         *_traffic_details(report),
     ]
 
@@ -157,7 +157,6 @@ def prior_text(report: Report) -> list[str]:
 
 
 def _segments(report: Report) -> list[str]:
-    """Say that a statement about all visitors does not hold for each segment, where that is proven."""
     if report.segments is None or not (report.segments.depends or leaders_beaten(report)):
         return []
     if report.segments.depends:
@@ -184,7 +183,6 @@ def _undecidable(report: Report) -> list[str]:
 
 
 def _race(report: Report) -> list[str]:
-    """Say how many levels may still be the best."""
     if nothing_known(report) or report.stopped or report.decided or report.basis != "any":
         return []
     alone = single_factors(report)
@@ -200,8 +198,7 @@ def _race(report: Report) -> list[str]:
 
 
 def _equal_split(report: Report) -> list[str]:
-    """Say what an equal split would have earned."""
-    if report.even_clicks is None:
+    if report.even_clicks is None or report.steering is not None:
         return []
     had = sum(level.clicks for level in report.factors[0].levels)  # of the time that the other figure is of
     since = " since the restart" if any(alarm.did == "restart" for alarm in report.alarms) else ""
@@ -228,7 +225,7 @@ def uplift_text(report: Report) -> list[str]:
     if not effect:
         return []
     control = f"the control {combination_text(report.control or {})}"
-    what = next((f"'{goal.name}'" for goal in report.goals if goal.steers), "Clicks")
+    what = "Clicks" if report.steering is None else f"'{report.steering.name}'"
     return [
         f"The leader is {control} itself." if report.best == report.control else f"{what} against {control}: {effect}."
     ]
@@ -251,7 +248,6 @@ def _left(report: Report) -> list[str]:
 
 
 def _traffic(report: Report) -> list[str]:
-    """Warn of the level whose outcomes are most clearly missing or late."""
     if not report.shortfalls:
         return []
     worst = report.shortfalls[0]
@@ -317,16 +313,11 @@ def _faults(report: Report) -> list[str]:
 def level_table(report: Report, factor: FactorReport) -> list[str]:
     """Return the levels of a factor as lines of text."""
     rows = [_row(report, level) for level in factor.levels]
-    heads = {name: factor.name if name == "level" else name for name in rows[0]}
-    least = {"traffic": 7, "outcomes": 9, "clicks": 9} | ({} if report.basis == "any" else {_WITH: _RATE})
-    widths = {name: max(least.get(name, 0), *(len(row[name]) for row in (heads, *rows))) for name in heads}
-    right = ("traffic", "outcomes", "clicks", *([_WITH] if report.basis == "any" else []))
-    lines = [[f"{row[name]:{'>' if name in right else '<'}{widths[name]}}" for name in heads] for row in (heads, *rows)]
-    return ["  ".join(["", *line]).rstrip() for line in lines]
+    more = "<" if report.ranking is not None else "> < <" if report.basis == "any" else f"<{_RATE} <"
+    return aligned([[factor.name, *list(rows[0])[1:]], *(list(row.values()) for row in rows)], f"< >7 >9 >9 {more}")
 
 
 def _row(report: Report, level: LevelReport) -> dict[str, str]:
-    """Return what a table says of a level."""
     row = {"level": level.name, "traffic": percent(level.share) if level.decisions else "never shown"}
     row |= {"outcomes": f"{level.outcomes:,}", "clicks": f"{level.clicks:,}"}
     if report.ranking is not None:
@@ -340,8 +331,8 @@ def _row(report: Report, level: LevelReport) -> dict[str, str]:
 
 def level_columns(report: Report) -> dict[str, list[Any]]:
     """Return what `level_table` has as columns, the levels of the factors one below the other."""
-    each = [_row(report, level) | {"factor": factor.name} for factor in report.factors for level in factor.levels]
-    return {name: [row[name].strip() for row in each] for name in ("factor", *_row(report, report.leader))}
+    each = [{"factor": factor.name} | _row(report, level) for factor in report.factors for level in factor.levels]
+    return {name: [row[name].strip() for row in each] for name in each[0]}
 
 
 def _interval(level: LevelReport) -> str:

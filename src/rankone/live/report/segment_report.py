@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rankone.specs import amount
 from rankone.wording.lists import some_of
 from rankone.wording.numbers import percent
+from rankone.wording.tables import aligned
 
 if TYPE_CHECKING:
     from rankone.live.report.report import Report
@@ -113,7 +114,6 @@ def segment_details(report: Report) -> list[str]:
 
 
 def _proves(report: Report) -> bool:
-    """Return whether anything is proven of segments."""
     result = report.segments
     if result is None or result.answer == "unknown":
         return False
@@ -148,11 +148,9 @@ def segment_table(found: SegmentsReport) -> list[str]:
     """Return the segments as lines of text."""
     by_level = any(len(segment.attributes) < len(found.attributes) for segment in found.segments)
     title = "visitors with" if by_level else ", ".join(found.attributes)
-    width = max(len(title), *(len(segment.name) for segment in found.segments)) if found.segments else len(title)
-    lines = [f"  {title:<{width}}   visitors     clicks    rate  looks best (* proven)"]
+    rows = [[title, "visitors", "clicks", "rate", "looks best (* proven)"]]
     for segment in sorted(found.segments, key=lambda each: each.name) if by_level else found.segments:
         best = ", ".join(f"{name}{'*' * (segment.proven.get(factor) == name)}" for factor, name in segment.best.items())
         rate = percent(segment.clicks / segment.outcomes) if segment.outcomes else "-"
-        counts = f"{segment.decisions:>9,}  {segment.clicks:>9,}  {rate:>6}"
-        lines.append(f"  {segment.name:<{width}}  {counts}  {best or '-'}")
-    return lines
+        rows.append([segment.name, f"{segment.decisions:,}", f"{segment.clicks:,}", rate, best or "-"])
+    return aligned(rows, "< >9 >9 >6 <")

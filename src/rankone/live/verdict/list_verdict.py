@@ -6,8 +6,6 @@ items, or their order, are proven, it is those.
 
 from typing import NamedTuple
 
-import numpy as np
-
 from rankone.evidence.lists import ListClaims, list_standing
 from rankone.live.fold.list_fold import ListFold
 from rankone.live.lists import IN, OPEN, OUT
@@ -40,7 +38,7 @@ def list_verdict(fold: ListFold) -> ListVerdict:
     if not evidence.fits or evidence.fault:
         return ListVerdict(living[usual].tolist(), [OPEN] * len(living), 0.0, 1.0, False, False, False, False)
     claims = ListClaims(error, len(living), size)
-    found = list_standing(evidence.in_time, np.arange(len(living)), claims)
+    found = list_standing(evidence.in_time, claims)
     alone = len(living) == size  # there is no other item that could belong to the list
     set_proven, enough = found.doubt <= error and not alone, found.enough_doubt <= error and not alone
     order_proven = found.order_doubt <= error and size > 1

@@ -1,24 +1,10 @@
-"""Does what is best depend on the segment? One error for everything that is said about segments.
+"""Does what is best depend on the segment? One error for everything that is said about segments (`docs/proofs.md`).
 
-**Statements.** Within a segment the evidence of `rankone.evidence.levels` holds as it does for the whole site, with a
-movement s_t of the segment's own: "x beats y among phones" is proven when its evidence reaches 1 / (its part of the
-error). The error is spread over all segments and all ordered pairs of levels: half of it over the first eight segments
-that come, a quarter over the next sixteen, a quarter over the last forty. A segment's part is settled when it first
-comes, before anything is known of it; so all such statements together, for all segments and from one restart to the
-next, are wrong with probability at most the error (Ville's inequality and a sum). A declaration of segments under which
-some do not fit is a restart of their evidence. All else follows from these statements by logic:
+Statements that one level beats another in a segment share the error; all else follows from them by logic: a level is
+the best in a segment if it beats all others there; the best level *depends* on the segment if every level is beaten in
+some segment; it is the *same* if the same level is the best in every segment.
 
-* a level is the best *in a segment* if it is proven there to beat all others;
-* the best level *depends* on the segment if every level is proven to be beaten in some segment: then none is the best
-  in all of them. Segments that only rescale clicks, or whose ratios differ while the same level is the best, never
-  prove that;
-* it is the *same* if the same level is proven the best in every segment.
-
-**Estimates** are shrunken: with few clicks a segment's own ratio says little. Take the log ratio of a level to the one
-that leads overall, theta_s in segment s, as drawn from a normal law around a common value mu. mu is the estimate for
-all visitors together, the variance between segments the moment estimate of DerSimonian and Laird (Controlled Clinical
-Trials, 1986), and theta_s is where its posterior is highest. Where segments differ by no more than
-chance allows, the variance is 0 and all of them have the common ratio. Estimates carry no promise.
+Estimates are shrunken: with few clicks a segment's own ratio says little. They carry no promise.
 """
 
 import math

@@ -1,15 +1,8 @@
 """Do clicks of some level come too late to count more often than those of another?
 
-What comes after the window counts as no click, so a level whose visitors take longer looks worse than it is. Late
-clicks are in the journal, with the probabilities of their decisions: statements are lowered by them
-(`rankone.evidence.levels.with_late`), and here they are compared. If being late does not depend on the level, they
-choose between two levels x and y as those in time do (`rankone.evidence.levels`): with the same ratio r of their
-clicks, whatever it is, however the click rate of the whole site moves and however many are late at any time.
-
-So the test is of "one ratio" against "two": the likelihoods of both kinds of clicks, each averaged over the grid of
-ratios, against the largest that one ratio for both can reach. At the true ratio that is at most a product of averages
-whose mean is 1, so it ever exceeds 1 / e with probability at most e (Wasserman, Ramdas, Balakrishnan, "Universal
-inference", PNAS 2020). Between the points of the grid the upper bound of `rankone.live.evidence.ratios` is used.
+If being late does not depend on the level, late clicks choose between two levels with the same ratio as those in time.
+So the test is of "one ratio" against "two" (`docs/proofs.md`). Between the points of the grid the upper bound of
+`rankone.live.evidence.ratios` is used.
 """
 
 from typing import NamedTuple

@@ -4,10 +4,8 @@ There are two bases, and a report says which one it has:
 
 * "any": probabilities of the decisions are known, so the evidence of `rankone.evidence.levels` holds however the click
   rate of the whole site moves. A winner needs its row to beat every other row and its column every other column. If
-  that is claimed wrongly, the truly best row or column was called beaten: K + L - 2 comparisons share the error. With
-  more factors it is the sum of all (K_d - 1). That any level is called beaten wrongly: K (K - 1) + L (L - 1) + ...
-  comparisons share it. So do the intervals of ratios.
-  Each of these three has the error for itself. Once there is a winner, all others are beaten by it.
+  that is claimed wrongly, the truly best level of a factor was called beaten: the sum of all (K_d - 1) comparisons
+  share the error. K_d (K_d - 1) of each factor share that of calling any level beaten, and that of intervals of ratios.
 * "steady": most decisions left nothing to compare (policies that do not draw, too many levels). Counts are all there
   is, and where the rate of the site moves while a policy shifts its traffic they are wrong more often than not. So the
   highest rate leads, and nothing is stated.
@@ -71,7 +69,6 @@ def design_of(pulls: Ints, clicks: Ints) -> Design:
 
 
 def _counted(fold: Fold) -> list[Counted]:
-    """Return for each factor what plain counts say of its living levels."""
     pulls, clicks = map(fold.of_living, fold.measured())
     design = design_of(pulls, clicks)
     more = _SMOOTHING * np.bincount(design.levels.ravel(), minlength=design.n_levels).astype(np.float64)

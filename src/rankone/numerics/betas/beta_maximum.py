@@ -159,8 +159,10 @@ def sum_afresh(crowd: BetaGroups) -> None:
 
 @inlined
 def regroup(state: Any, member: int, pulls: int, clicks: int) -> None:
-    """Move a member of a state's crowd to the group with these counts."""
-    move_member(beta_groups_of(state), member, pulls, clicks)
+    """Move a member of a state's crowd to the group with these counts; most are there when a whole crowd moves."""
+    group = state.seats[state.seats[member, SEAT], GROUP]
+    if state.groups[group, PULLS] != pulls or state.groups[group, CLICKS] != clicks:
+        move_member(beta_groups_of(state), member, pulls, clicks)
 
 
 @noalloc

@@ -103,7 +103,6 @@ def _reach(state: Any, start: int, left: int) -> int:
 
 @noalloc
 def _draw_graph(state: Any, rng: Any) -> None:
-    """Draw a random graph until it is connected."""
     n = len(state.edges)
     chance, count = min(1.0, 3.0 * math.log(max(n, 2)) / n), 0
     while count < n:
@@ -118,10 +117,8 @@ def _draw_graph(state: Any, rng: Any) -> None:
 def _pool(state: Any, number: int) -> None:
     """Compute the sums of a component afresh."""
     root, work, d = state.root, state.work[0], state.vector.shape[1]
+    state.total[number, :], root[:] = 0.0, 0.0
     for k in range(d):
-        state.total[number, k] = 0.0
-        for m in range(d):
-            root[k, m] = 0.0
         root[k, k] = 1.0
     for user in range(len(state.component)):
         if state.component[user] == number:

@@ -107,7 +107,6 @@ class ICFUCB(ICF):
 
 @noalloc
 def _draw_items(state: Any, rng: Any) -> None:
-    """Draw the vectors of all items."""
     r = len(state.drawn)
     for item in range(len(state.means)):
         copy_row(state.of_items[item], state.means[item])

@@ -181,14 +181,8 @@ def _fit_variances(state: Any) -> None:
 
 @sweep.register(LowRankState)
 def _sweep(state: Any, rng: Any) -> None:
-    """Redraw all users, then all items."""
     _fit_variances(state)
-    r = len(state.drawn)
-    for item in range(len(state.of_items)):
-        for k in range(r):
-            state.sums[item, k] = 0.0
-            for m in range(r):
-                state.squares[item, k, m] = 0.0
+    state.sums[:], state.squares[:] = 0.0, 0.0
     for user in range(state.counters[U_USERS]):
         draw_user(state, user, rng)
         copy_row(state.of_users[user], state.drawn)
@@ -223,7 +217,7 @@ def _score(state: Any, user: int, rng: Any) -> None:
 @noalloc
 def score_by(state: Any, vector: Floats) -> None:
     """Fill in how items suit the vector of a user."""
+    state.scores[:] = 0.0
     for item in range(len(state.scores)):
-        state.scores[item] = 0.0
         for k in range(len(vector)):
             state.scores[item] += vector[k] * state.of_items[item, k]

@@ -90,7 +90,6 @@ def _misfit(state: Any, user: int, each: int) -> float:
 
 @noalloc
 def _draw_label(state: Any, user: int, rng: Any) -> int:
-    """Draw the cluster of a user."""
     for each in range(len(state.weights)):
         state.weights[each] = state.shares[each]
         if state.seen[user, 0] > 0.0:
@@ -112,12 +111,9 @@ def draw_gamma(shape: float, rng: Any) -> float:
 
 @noalloc
 def _draw_theta(state: Any, each: int, rng: Any) -> None:
-    """Draw what features are worth to a cluster."""
     d, root, drawn, weight = len(state.drawn), state.root, state.drawn, 1.0 / state.settings[ML_NOISE]
+    drawn[:], root[:] = 0.0, 0.0
     for k in range(d):
-        drawn[k] = 0.0
-        for m in range(d):
-            root[k, m] = 0.0
         root[k, k] = 1.0 / state.settings[ML_SPREAD]
     for user in range(len(state.label)):
         if state.label[user] == each and state.seen[user, 0] > 0.0:
@@ -134,8 +130,7 @@ def _draw_theta(state: Any, each: int, rng: Any) -> None:
 def _sweep(state: Any, rng: Any) -> None:
     """Draw all clusters of users, what features are worth to them, their shares, and the noise."""
     count, outcomes, errors = len(state.theta), 0.0, _NOISE_RATE
-    for each in range(count):
-        state.members[each] = 0.0
+    state.members[:] = 0.0
     for user in range(len(state.label)):
         state.label[user] = _draw_label(state, user, rng)
         state.members[state.label[user]] += 1.0
@@ -157,8 +152,7 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     user = user_in(state, context)
     state.label[user] = _draw_label(state, user, rng)
     theta = state.theta[state.label[user]]
-    for item in range(items):
-        state.scores[item] = 0.0
+    state.scores[:] = 0.0
     for k in range(len(theta)):
         for item in range(items):
             state.scores[item] += theta[k] * context[1 + k * items + item]

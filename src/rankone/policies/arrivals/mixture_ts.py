@@ -90,7 +90,6 @@ def _move(state: Any, user: int, each: int, sign: float) -> None:
 
 @noalloc
 def _draw_label(state: Any, user: int, rng: Any) -> int:
-    """Draw the class of a user."""
     weights, count = state.weights, len(state.weights)
     for each in range(count):
         weights[each] = state.shares[each]

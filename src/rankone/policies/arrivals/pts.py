@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from rankone.compiling.compiled import inlined, noalloc
+from rankone.compiling.compiled import inlined, kernel, noalloc
 from rankone.compiling.dispatch import extends
 from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.arrivals.lowrank_ts import (
@@ -106,17 +106,10 @@ def log_density(one: Any, work: Floats, user: int, item: int, clicked: int) -> f
     return -0.5 * (math.log(variance) + (clicked - mean) ** 2 / variance)
 
 
-@noalloc
+@kernel
 def _copy(state: Any, into: int, of: int) -> None:
-    for user in range(state.of_users.shape[1]):
-        for k in range(state.of_users.shape[2]):
-            state.of_users[into, user, k] = state.of_users[of, user, k]
-    for item in range(state.of_items.shape[1]):
-        for k in range(state.of_items.shape[2]):
-            state.of_items[into, item, k] = state.of_items[of, item, k]
-            state.sums[into, item, k] = state.sums[of, item, k]
-            for m in range(state.of_items.shape[2]):
-                state.squares[into, item, k, m] = state.squares[of, item, k, m]
+    state.of_users[into], state.of_items[into] = state.of_users[of], state.of_items[of]
+    state.sums[into], state.squares[into] = state.sums[of], state.squares[of]
 
 
 @noalloc

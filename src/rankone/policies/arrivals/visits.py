@@ -3,6 +3,10 @@
 Samplers redraw what they believe when an outcome comes. `learn` has no random numbers, so outcomes wait, and `decide`
 takes them in first: the law is the same. Where more wait than there is room for, they are counted at once and
 everything is redrawn. What differs from policy to policy are three kernels: `score`, `take_in` and `sweep`.
+
+The plainest is `user-ts`, Thompson sampling for each user alone (Thompson 1933; Agrawal, Goyal 2012, Algorithm 1): each
+item draws from its posterior Beta(clicks + 1, pulls - clicks + 1) of this user. It is the yardstick of learning nothing
+from others. Learning everything together is `thompson`, which looks at no user.
 """
 
 import math
@@ -17,6 +21,7 @@ from rankone.compiling.dispatch import dispatched, extends, optional
 from rankone.errors import InputError
 from rankone.kernels.policy import View, decide, learn, relearn, view
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.betas.beta import draw_beta
 from rankone.policies.arrivals.users import U_NEXT, U_SEEN, U_USERS, U_WHOSE, UserPolicy, Users, show_largest, user_in
 from rankone.policies.combination_policy import combination_view
 from rankone.policies.engines.combinations import number_of
@@ -107,7 +112,6 @@ def _sweeps_due(state: Any) -> int:
 
 @noalloc
 def _file_waiting(state: Any) -> None:
-    """Count all outcomes that wait."""
     for index in range(state.counters[V_WAITING]):
         file_visit(state, state.waiting[index, 0], state.waiting[index, 1], state.waiting[index, 2])
     state.counters[V_WAITING] = 0
@@ -178,3 +182,26 @@ def _view(state: Any) -> View | None:
     width = 2.0 * np.sqrt(mean * (1.0 - mean) / (pulls + 3.0))
     whole = state._replace(pulls=pulls.astype(np.int64), clicks=clicks.astype(np.int64))
     return combination_view(whole, mean - width, mean + width, "all users together, mean ± 2 standard deviations")
+
+
+@extends(Visits)
+class UserTSState:
+    """Counts of each user and item."""
+
+
+@dataclass(frozen=True)
+class UserTS(VisitPolicy):
+    """Thompson sampling, every user for himself."""
+
+    name = "user-ts"
+    use_when = "a yardstick: users who come hundreds of times and have nothing in common"
+
+    def known_at_start(self, sizes: Ints, forbidden: Ints) -> dict[str, Any]:
+        """Return the start; nothing is known."""
+        return self.tables(UserTSState, sizes, forbidden)
+
+
+@score.register(UserTSState)
+def _score(state: Any, user: int, rng: Any) -> None:
+    for item in range(len(state.scores)):
+        state.scores[item] = draw_beta(state.pulls[user, item], state.clicks[user, item], rng)

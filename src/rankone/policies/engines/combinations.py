@@ -157,15 +157,20 @@ def _same_factor(sizes: Ints, index: int, other: int) -> bool:
 @noalloc
 def gather_reach(sizes: Ints, rules: Ints, centre: int, reach: Ints) -> int:
     """Fill in what a combination reaches; return how many that are. Places that are forbidden wait at the far end."""
-    count, waiting = 0, 0
-    for index in range(cross_size(sizes)):
-        number = on_cross(sizes, centre, index)
-        if is_forbidden(sizes, rules, number):
-            waiting += 1
-            reach[len(reach) - waiting] = index
-        else:
-            reach[count] = number
-            count += 1
+    count, waiting, stride = 0, 0, 1
+    for factor in range(len(sizes) - 1, -1, -1):
+        own = (centre // stride) % sizes[factor]
+        for level in range(sizes[factor]):
+            number = centre + (level - own) * stride
+            if level == own:
+                continue
+            if len(rules) > 0 and is_forbidden(sizes, rules, number):
+                waiting += 1
+                reach[len(reach) - waiting] = count + waiting - 1
+            else:
+                reach[count] = number
+                count += 1
+        stride *= sizes[factor]
     for one in range(waiting):
         for other in range(one + 1, waiting):
             first, second = reach[len(reach) - 1 - one], reach[len(reach) - 1 - other]
@@ -181,13 +186,6 @@ def room_to_reach(sizes: Ints, rules: Ints) -> int:
     """Return how many combinations one can reach at the most, with room to work in."""
     named = len({(factor, int(level)) for factor in range(len(sizes)) for level in rules[:, factor] if level != ANY})
     return int((sizes - 1).sum()) + named * (named + 1) // 2
-
-
-@noalloc
-def clear_chances(cross: Any) -> None:
-    """Begin an answer of `chances` in which nothing is probable yet."""
-    for level in range(len(cross)):
-        cross[level] = 0.0
 
 
 @noalloc

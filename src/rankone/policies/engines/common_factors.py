@@ -10,7 +10,7 @@ from typing import Any
 
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.numerics.betas.beta import draw_beta
-from rankone.policies.engines.combinations import add_chance, clear_chances, is_forbidden
+from rankone.policies.engines.combinations import add_chance, is_forbidden
 from rankone.policies.engines.draw_chances import add_winner_of, counts_of
 from rankone.policies.engines.unimodal import LEADER_CHAMPION, mean_at
 
@@ -90,7 +90,7 @@ def draw_near(state: Any, leader: int, near: Any, count: int, rng: Any) -> int:
 @inlined
 def near_chances(state: Any, leader: int, common: int, near: Any, forced: float, shown: Any, cross: Any) -> None:
     """Fill in the probabilities of such a step, the leader being forced with this one."""
-    clear_chances(cross)
+    cross[:] = 0.0
     add_chance(state.sizes, shown, cross, leader, forced)
     if forced < 1.0:
         count = gather_near(state, leader, common, near)

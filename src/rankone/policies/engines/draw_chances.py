@@ -19,7 +19,6 @@ from rankone.numerics.kl import bernoulli_kl
 from rankone.numerics.structures.hash_tables import NO_SLOT, NOBODY, number_at, slot_of
 from rankone.policies.engines.combinations import (
     add_chance,
-    clear_chances,
     count_changes,
     cross_size,
     gather_reach,
@@ -80,9 +79,7 @@ def _start_table(n_members: int) -> Ints:
     while size < 2 * n_members:
         size *= 2
     table = np.empty((5, size), np.int64)
-    for index in range(size):
-        table[MEMBER_GROUP, index] = table[GROUP_SLOT, index] = NOBODY
-        table[GROUP_SIZE, index] = 0
+    table[MEMBER_GROUP], table[GROUP_SLOT], table[GROUP_SIZE] = NOBODY, NOBODY, 0
     return table
 
 
@@ -128,8 +125,7 @@ def add_largest_draws(counts: Counts, room: int, leaders: Floats, drawing: int, 
     curves = curves_of(table, n_groups)
     for index in range(drawing):
         count = _members(sizes, rules, int(leaders[0, index]), members)
-        for group in range(n_groups):
-            table[GROUP_SIZE, group] = 0
+        table[GROUP_SIZE, :n_groups] = 0
         for step in range(count):
             group = _counted_group(table, n_groups, counts, members[step])
             table[MEMBER_GROUP, step] = group
@@ -154,7 +150,7 @@ def fill_cross_draws(
     pulls, clicks, keys, sizes, rules = counts.pulls, counts.clicks, counts.keys, counts.sizes, counts.forbidden
     leaders = np.empty((2, end - first))
     n_leaders: Any = np.int64(0)
-    clear_chances(cross)
+    cross[:] = 0.0
     for slot in range(first, end):
         leads = (clicks[slot] / pulls[slot] if pulls[slot] > 0 else -1.0) == best
         if leads and may_show(counts, number_at(keys, slot)):

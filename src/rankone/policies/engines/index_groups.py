@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from rankone.compiling.compiled import inlined, noalloc
+from rankone.compiling.dispatch import extends
 from rankone.numerics.arrays import Floats, Ints
 
 State = TypeVar("State")
@@ -35,8 +36,8 @@ SPARE_GROUPS = 32
 _SPREAD = 1_000_003  # an odd multiplier: counts that differ little land in buckets far apart
 
 
-class IndexState(NamedTuple):
-    """Counts of every pair, or combination, the groups they form, and the race between them.
+class GroupedCounts(NamedTuple):
+    """Counts of every pair, or item of lists, the groups they form, and the race between them.
 
     A pair's numbers lie side by side, because a step that changes the held pair visits pairs all over the memory.
     """
@@ -47,9 +48,6 @@ class IndexState(NamedTuple):
     buckets: Ints  # (a power of two,) hash table from counts to groups
     counters: Ints  # (12,) decisions so far, and where the race stands
     levels: Floats  # (6,) exploration levels, the bars between the rivals, and the policy's own constant
-    sizes: Ints  # (D,) levels of each factor
-    forbidden: Ints  # (rules, D) what is never shown
-    held: Ints  # (D,) levels of the pair held
 
     @property
     def pulls(self) -> Ints:
@@ -62,11 +60,19 @@ class IndexState(NamedTuple):
         return self.pairs[:, CLICKS]
 
 
+@extends(GroupedCounts)
+class IndexState:
+    """Combinations as pairs of a race."""
+
+    sizes: Ints  # (D,) levels of each factor
+    forbidden: Ints  # (rules, D) what is never shown
+    held: Ints  # (D,) levels of the pair held
+
+
 def start_race(state_class: Callable[..., State], sizes: Ints, forbidden: Ints, constant: float = 0.0) -> State:
     """Return the state before the first decision on combinations."""
-    return start_groups(
-        state_class, math.prod(sizes.tolist()), constant, sizes=sizes, forbidden=forbidden, held=np.zeros_like(sizes)
-    )
+    own = {"sizes": sizes, "forbidden": forbidden, "held": np.zeros_like(sizes)}
+    return start_groups(state_class, math.prod(sizes.tolist()), constant, **own)
 
 
 def start_groups(state_class: Callable[..., State], n_pairs: int, constant: float = 0.0, **more: Any) -> State:
@@ -89,7 +95,7 @@ def start_groups(state_class: Callable[..., State], n_pairs: int, constant: floa
 
 
 @inlined
-def group_of(state: IndexState, pulls: int, clicks: int) -> int:
+def group_of(state: Any, pulls: int, clicks: int) -> int:
     """Return the group of these counts, made if there is none. The caller sees to it that a slot is free."""
     groups, buckets = state.groups, state.buckets
     mask = len(buckets) - 1
@@ -108,7 +114,7 @@ def group_of(state: IndexState, pulls: int, clicks: int) -> int:
 
 
 @inlined
-def follow(state: IndexState, group: int, before: int, after: int) -> None:
+def follow(state: Any, group: int, before: int, after: int) -> None:
     """Let one pair come right after another in the group's queue; NOBODY stands beyond either end."""
     if before == NOBODY:
         state.groups[group, QUEUE_FIRST] = after
@@ -121,7 +127,7 @@ def follow(state: IndexState, group: int, before: int, after: int) -> None:
 
 
 @inlined
-def join(state: IndexState, group: int, combination: int) -> None:
+def join(state: Any, group: int, combination: int) -> None:
     """Put the pair into the group's queue, behind those chosen before it."""
     pairs = state.pairs
     before, after = state.groups[group, QUEUE_LAST], NOBODY
@@ -132,13 +138,13 @@ def join(state: IndexState, group: int, combination: int) -> None:
 
 
 @inlined
-def leave(state: IndexState, group: int, combination: int) -> None:
+def leave(state: Any, group: int, combination: int) -> None:
     """Take the pair out of the group's queue."""
     follow(state, group, state.pairs[combination, BEFORE], state.pairs[combination, AFTER])
 
 
 @noalloc
-def drop_empty_groups(state: IndexState) -> None:
+def drop_empty_groups(state: Any) -> None:
     """Forget the groups without pairs; the others move up (their tangents do not: the caller draws them anew)."""
     groups, buckets, counters = state.groups, state.buckets, state.counters
     n_groups = counters[RACE_N_GROUPS]
@@ -153,7 +159,7 @@ def drop_empty_groups(state: IndexState) -> None:
 
 
 @noalloc
-def queue_all(state: IndexState, rng: Any) -> None:
+def queue_all(state: Any, rng: Any) -> None:
     """Put every pair into the group without outcomes, in random order: ties never follow numbering."""
     pairs, n_pairs = state.pairs, len(state.pairs)
     for combination in range(n_pairs):

@@ -46,7 +46,6 @@ from rankone.numerics.kl import bernoulli_kl, kl_upper
 from rankone.policies.combination_policy import combination_view
 from rankone.policies.engines.combinations import (
     add_chance,
-    clear_chances,
     is_forbidden,
     learn_combination,
     may_show,
@@ -144,7 +143,7 @@ def _kl_level_needed(state: Any, pulls: int, clicks: int, index: float) -> float
 
 
 @noalloc
-def draw_tangent(state: IndexState, group: int) -> None:
+def draw_tangent(state: Any, group: int) -> None:
     """Draw the line that touches the group's index at level TOUCHED. Without an outcome the index is infinite."""
     pulls, clicks, level = state.groups[group, PULLS], state.groups[group, CLICKS], state.levels[TOUCHED]
     index, slope = math.inf, 0.0
@@ -156,13 +155,13 @@ def draw_tangent(state: IndexState, group: int) -> None:
 
 
 @inlined
-def bound(state: IndexState, group: int) -> float:
+def bound(state: Any, group: int) -> float:
     """Return a bound above the group's index up to level LATER."""
     return (state.tangents[group, 0] + state.tangents[group, 1] * state.levels[LATER]) * ABOVE
 
 
 @noalloc
-def renew(state: IndexState) -> None:
+def renew(state: Any) -> None:
     """Tidy the groups up and draw their tangents for the next 3% of time. Who leads is open again."""
     counters = state.counters
     drop_empty_groups(state)
@@ -175,7 +174,7 @@ def renew(state: IndexState) -> None:
 
 
 @noalloc
-def search(state: IndexState) -> None:
+def search(state: Any) -> None:
     """Find the group with the largest index (RACE_LEADER), and what no other can exceed before LATER (RIVALS)."""
     counters, levels = state.counters, state.levels
     groups, asked = state.groups, counters[RACE_ASKED]
@@ -209,21 +208,21 @@ def search(state: IndexState) -> None:
 
 
 @noalloc
-def index_now(state: IndexState, group: int) -> float:
+def index_now(state: Any, group: int) -> float:
     """Return the group's index at level NOW; infinite without an outcome."""
     pulls, clicks = state.groups[group, PULLS], state.groups[group, CLICKS]
     return index_at(state, pulls, clicks, state.levels[NOW]) if pulls > 0 else math.inf
 
 
 @noalloc
-def waits_longer(state: IndexState, group: int, other: int) -> bool:
+def waits_longer(state: Any, group: int, other: int) -> bool:
     """Tell whether the pair whose turn is next in the group was chosen longer ago than the other group's."""
     first, second = state.groups[group, QUEUE_FIRST], state.groups[other, QUEUE_FIRST]
     return state.pairs[first, CHOSEN] < state.pairs[second, CHOSEN]
 
 
 @inlined
-def enter(state: IndexState, combination: int) -> None:
+def enter(state: Any, combination: int) -> None:
     """Let the held pair join the group of its counts; if that group is not the leader, it is a rival."""
     counters, levels = state.counters, state.levels
     if counters[RACE_N_GROUPS] == counters[RACE_MAX_GROUPS]:
@@ -239,7 +238,7 @@ def enter(state: IndexState, combination: int) -> None:
 
 
 @inlined
-def hold(state: IndexState, group: int, combination: int) -> None:
+def hold(state: Any, group: int, combination: int) -> None:
     """Take the pair out of its group and hold it; its bar is what the leader's other pairs and the rivals can reach."""
     counters, levels = state.counters, state.levels
     leave(state, group, combination)
@@ -252,14 +251,14 @@ def hold(state: IndexState, group: int, combination: int) -> None:
 
 
 @noalloc
-def hold_instead(state: IndexState, combination: int) -> None:
+def hold_instead(state: Any, combination: int) -> None:
     """Hold another pair than the one now held."""
     enter(state, state.counters[RACE_HELD])
     hold(state, group_of(state, state.pairs[combination, PULLS], state.pairs[combination, CLICKS]), combination)
 
 
 @noalloc
-def queue_allowed(state: IndexState, rng: Any) -> None:
+def queue_allowed(state: Any, rng: Any) -> None:
     """Put every pair that may be shown into the group without outcomes, in random order."""
     queue_all(state, rng)
     if len(state.forbidden) > 0:
@@ -269,7 +268,7 @@ def queue_allowed(state: IndexState, rng: Any) -> None:
 
 
 @decide.register(IndexState)
-def choose_largest(state: IndexState, context: Any, rng: Any, shown: Any) -> int:
+def choose_largest(state: Any, context: Any, rng: Any, shown: Any) -> int:
     """Choose the pair with the largest index, ties to the one chosen longest ago."""
     counters, levels = state.counters, state.levels
     pairs, groups = state.pairs, state.groups
@@ -306,7 +305,7 @@ def choose_largest(state: IndexState, context: Any, rng: Any, shown: Any) -> int
 
 
 @prepare.register(IndexState)
-def hold_any(state: IndexState, rng: Any) -> None:
+def hold_any(state: Any, rng: Any) -> None:
     """Lay out the queue of a state that has just started and hold a pair, as if it were about to be chosen."""
     queue_allowed(state, rng)
     search(state)
@@ -314,7 +313,7 @@ def hold_any(state: IndexState, rng: Any) -> None:
 
 
 @record_outcome.register(IndexState)
-def _record_outcome(state: IndexState, combination: int, clicked: int) -> None:
+def _record_outcome(state: Any, combination: int, clicked: int) -> None:
     """Count an outcome. A pair whose outcome comes late is held for it: while in a group, its counts are fixed."""
     if not may_show(state, combination):
         return
@@ -329,13 +328,13 @@ _relearn_combination = inlined(relearn_combination)
 
 
 @relearn.register(IndexState)
-def _relearn(state: IndexState, shown: Any, pulls: int, clicks: int) -> None:
+def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
     _relearn_combination(state, shown, pulls, clicks)
     state.counters[RACE_ASKED] += pulls
 
 
 @noalloc
-def ties_with_held(state: IndexState, combination: int, level: float) -> bool:
+def ties_with_held(state: Any, combination: int, level: float) -> bool:
     """Tell whether a pair might as well have been chosen as the one held: never chosen either, with the same index."""
     pairs, held = state.pairs, state.counters[RACE_HELD]
     if combination == held:
@@ -351,9 +350,9 @@ def ties_with_held(state: IndexState, combination: int, level: float) -> bool:
 
 
 @chances.register(IndexState)
-def _chances(state: IndexState, shown: Any, cross: Any) -> bool:
+def _chances(state: Any, shown: Any, cross: Any) -> bool:
     """Only ties between pairs never chosen are left to chance: their order was drawn, but nobody has seen it yet."""
-    clear_chances(cross)
+    cross[:] = 0.0
     counters, tied = state.counters, 1
     first, end, level = counters[RACE_HELD], counters[RACE_HELD] + 1, exploration_level(state, counters[RACE_ASKED] - 1)
     if counters[RACE_HELD_CHOSEN] < 0:
@@ -367,7 +366,7 @@ def _chances(state: IndexState, shown: Any, cross: Any) -> bool:
 
 
 @view.register(IndexState)
-def _view(state: IndexState) -> View | None:
+def _view(state: Any) -> View | None:
     level = exploration_level(state, int(state.counters[RACE_ASKED]))
     counts = zip(state.pulls.tolist(), state.clicks.tolist(), strict=True)
     index = np.array([index_at(state, pulls, clicks, level) if pulls else np.inf for pulls, clicks in counts])

@@ -11,7 +11,7 @@ import numpy as np
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import optional
 from rankone.numerics.structures.hash_tables import NOBODY, number_at
-from rankone.policies.engines.combinations import add_chance, clear_chances, may_show
+from rankone.policies.engines.combinations import add_chance, may_show
 from rankone.policies.engines.unimodal import (
     LEADER_ALL,
     LEADER_CHAMPION,
@@ -19,7 +19,6 @@ from rankone.policies.engines.unimodal import (
     LEADER_USED,
     mean_at,
     reached,
-    rival,
     score,
 )
 
@@ -31,7 +30,7 @@ def best_score(state: Any, leader: int) -> tuple[float, int]:
     """Return the highest score on the leader's cross, and how many pairs have it."""
     best, tied = score(state, leader, leader, -np.inf, None), 1
     for index in range(reached(state, leader)):
-        value = score(state, leader, rival(state, leader, index), -np.inf, None)
+        value = score(state, leader, state.reach[index], -np.inf, None)
         if value > best:
             best, tied = value, 1
         elif value == best:
@@ -45,7 +44,7 @@ def spread_over_best(state: Any, leader: int, weight: float, shown: Any, cross: 
     best, tied = best_score(state, leader)
     others = reached(state, leader)
     for index in range(others + 1):
-        combination = rival(state, leader, index) if index < others else leader
+        combination = state.reach[index] if index < others else leader
         if score(state, leader, combination, -np.inf, None) == best:
             add_chance(state.sizes, shown, cross, combination, weight / tied)
 
@@ -87,7 +86,7 @@ def leader_chances(state: Any, shown: Any, cross: Any) -> bool:
     """`chances` of a policy with a leader and scores without randomness; `spread` may be registered."""
     if nothing_known(state):
         return fill_evenly(state, cross)
-    clear_chances(cross)
+    cross[:] = 0.0
     last = state.counters[LEADER_LAST]
     first, end, best, weight = leaders_among(state)
     if last != NOBODY:

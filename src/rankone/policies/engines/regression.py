@@ -225,8 +225,7 @@ def score_items(state: Any, context: Any, weights: Floats) -> None:
     """Fill in the score of each item; an intercept is left out, as it is the same for all."""
     scores = state.of_items[SCORE]
     n_items = len(scores)
-    for item in range(n_items):
-        scores[item] = 0.0
+    scores[:] = 0.0
     for k in range(len(context) // n_items):
         weight, row = weights[k], context[k * n_items : (k + 1) * n_items]
         for item in range(n_items):
@@ -242,8 +241,7 @@ def find_widths(state: Any, belief: int, context: Any) -> None:
     first = 0
     while first < n_items:
         count = min(size, n_items - first)
-        for item in range(count):
-            widths[first + item] = 0.0
+        widths[first : first + count] = 0.0
         for k in range(d):
             row, start = block[k], k * n_items + first
             for item in range(count):

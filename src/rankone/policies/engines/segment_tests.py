@@ -91,8 +91,7 @@ def differs(state: Any, segment: int, group: int, member: bool) -> tuple[float, 
     Both are numbers of parts; outcomes of a `member` are among those of the group, and left out there.
     """
     sizes, sums = state.sizes, state.sums
-    for level in range(len(sums)):
-        sums[level, 0] = sums[level, 1] = sums[level, 2] = 0.0
+    sums[:] = 0.0
     for combination in range(state.pulls.shape[1]):
         ours, clicks = float(state.pulls[segment, combination]), float(state.clicks[segment, combination])
         others, theirs = float(state.pulls[group, combination]), float(state.clicks[group, combination])

@@ -34,7 +34,6 @@ from rankone.policies.engines.combinations import (
     is_forbidden,
     learns_combinations,
     may_show,
-    on_cross,
     record_outcome,
     room_to_reach,
     write_levels,
@@ -64,7 +63,7 @@ class LeaderState(NamedTuple):
     constants: Floats  # of the policy
     sizes: Ints  # (D,) levels of each factor
     forbidden: Ints  # (rules, D) what is never shown
-    reach: Ints  # what a combination reaches, where something is forbidden
+    reach: Ints  # what the combination reaches around which it lies
     keys: Ints  # (slots,) the combination of each slot; empty: it is the slot itself
     table: Ints  # where to find the slot of a combination
 
@@ -85,7 +84,7 @@ def start_leaders(state_class: Callable[..., State], sizes: Ints, forbidden: Int
     best, ties = start_tournament(means)
     pulls, clicks, led = np.zeros((3, len(means)), np.int64)
     counters = np.array([first, NOBODY, (sizes - 1).sum(), 0, NOBODY, 0, n])
-    reach = np.zeros(room_to_reach(sizes, forbidden) if len(forbidden) else 0, np.int64)
+    reach = np.zeros(room_to_reach(sizes, forbidden), np.int64)
     given = np.array(constants, np.float64)
     return state_class(pulls, clicks, led, best, ties, counters, given, sizes, forbidden, reach, keys, table)
 
@@ -158,20 +157,12 @@ def find_leader(state: LeaderState, rng: Any) -> int:
 
 @noalloc
 def reached(state: LeaderState, leader: int) -> int:
-    """Return how many combinations are compared with the leader: its cross, or what it reaches."""
+    """Return how many combinations are compared with the leader, those in `reach`: its cross, or what it reaches."""
     counters = state.counters
-    if len(state.forbidden) == 0:
-        return counters[LEADER_CROSS]
     if counters[LEADER_CENTRE] != leader:
         counters[LEADER_CENTRE] = leader
         counters[LEADER_REACHED] = gather_reach(state.sizes, state.forbidden, leader, state.reach)
     return counters[LEADER_REACHED]
-
-
-@inlined
-def rival(state: LeaderState, leader: int, index: int) -> int:
-    """Return one of the combinations that are compared with the leader; ask `reached` first."""
-    return on_cross(state.sizes, leader, index) if len(state.forbidden) == 0 else state.reach[index]
 
 
 @dispatched
@@ -185,7 +176,7 @@ def best_on_cross(state: Any, leader: int, rng: Any) -> int:
     """Return the combination with the highest score among the leader and its cross, ties at random."""
     result, tied, best = leader, 1, score(state, leader, leader, -np.inf, rng)
     for index in range(reached(state, leader)):
-        combination = rival(state, leader, index)
+        combination = state.reach[index]
         value = score(state, leader, combination, best, rng)
         if value > best:
             result, tied, best = combination, 1, value
@@ -280,18 +271,12 @@ def _copy_slots(numbers: Any, keys: Any, table: Any) -> None:
         give_slot(keys, table, numbers[slot], slot)
 
 
-def _scores_of(state: Any, leader: int, result: Floats, rng: Any) -> None:
-    result[leader] = score(state, leader, leader, -np.inf, rng)
-    for index in range(reached(state, leader)):
-        combination = rival(state, leader, index)
-        result[combination] = score(state, leader, combination, -np.inf, rng)
-
-
 def cross_scores(state: Any) -> Floats:
     """Return the score of the champion and of its cross, for those who watch; others have none."""
     champion, result = int(state.counters[LEADER_CHAMPION]), np.full(len(state.pulls), np.nan)
     if len(state.keys) == 0 and state.led[champion] > 0:
-        tiered(_scores_of, type(state).__module__)(state, champion, result, np.random.default_rng(0))
+        for combination in (champion, *state.reach[: reached(state, champion)]):
+            result[combination] = score(state, champion, combination, -np.inf, None)
     return result
 
 

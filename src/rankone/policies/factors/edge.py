@@ -70,8 +70,7 @@ def _renew_factor(state: Any, factor: int, version: int, rng: Any) -> None:
     scores, best = state.scores[first : first + size], state.best
     root, work = state.roots[factor, :size, :size], state.work[factor, :, :size]
     leader = fit_levels(state.clicks, state.chances, version, first, scores, root, work)
-    for x in range(size):
-        best[first + x] = 0.0
+    best[first : first + size] = 0.0
     for _ in range(DRAWS):
         draw_ratios(scores, root, work[3], leader, rng, work[4])
         winner = leader

@@ -98,8 +98,7 @@ class LogitTS(CombinationPolicy):
 def _set_features(state: Any, x: Floats, visitor: Any, skip: int, shown: Any) -> None:
     """Fill in the features of a combination for a visitor, whose own begin at `skip`."""
     width = len(state.drawn)
-    for k in range(len(x)):
-        x[k] = 0.0
+    x[:] = 0.0
     for row in range(len(state.visitor)):
         value = 1.0 if row == 0 else visitor[row - 1 + skip]
         start = row * width

@@ -30,7 +30,6 @@ from rankone.numerics.betas.beta_maximum import (
 from rankone.numerics.structures.hash_tables import NOBODY
 from rankone.policies.combination_policy import CombinationPolicy, posterior_view
 from rankone.policies.engines.combinations import (
-    clear_chances,
     learns_combinations,
     may_show,
     record_outcome,
@@ -136,7 +135,7 @@ learns_combinations(ThompsonState)
 
 @chances.register(ThompsonState)
 def _chances(state: Any, shown: Any, cross: Any) -> bool:
-    clear_chances(cross)
+    cross[:] = 0.0
     # With all of the weight; a best rate of 0 rules nothing out.
     add_all_draws(state.pulls, state.clicks, state.sizes, state.forbidden, 1.0, 0.0, 1, shown, cross)
     return True

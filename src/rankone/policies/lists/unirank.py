@@ -26,16 +26,13 @@ import numpy.typing as npt
 
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import decide, learn
-from rankone.numerics.arrays import Floats, Ints, Mask
-from rankone.numerics.kl import kl_upper
+from rankone.numerics.arrays import Ints, Mask
+from rankone.numerics.kl import bernoulli_kl, kl_upper
 from rankone.numerics.states import start_state
 from rankone.policies.base import ListPolicy
 
 _REMEMBERED = 256  # leaders
 _COUNTED = 4_096  # partitions
-_SMALL = 8
-_BIT = np.uint64(1)
-_LARGE = _BIT << np.uint64(_SMALL)  # the bit of won = 1 of 0 lists, which cannot be: there are larger counts
 # Fields of `UniRankState.counters`.
 LEADERS, N_SUBSETS, N_TOP, UNIRANK_STALE, UNIRANK_COUNTER = range(5)
 # What is played, as the tag of a list says it: the leader, 1 + a subset merged with the next, or 1 + L + an item added.
@@ -54,10 +51,6 @@ class UniRankState(NamedTuple):
     ends: Annotated[Ints, "L"]  # where in `order` each subset ends
     played: Annotated[Ints, "L"]  # scratch space: the items in the order that is played
     clicked: Annotated[Mask, "L"]  # scratch space: the items that were clicked
-    known: Annotated[Floats, "8, 8"]  # scratch space: the optimistic s of small counts
-    met: Annotated[
-        npt.NDArray[np.uint64], "L"
-    ]  # counts of an item against the subset above its own, a bit each; 0: to be found
     led: Annotated[Ints, "2, 4096"]  # a mark of each partition, and how often it has led
     counters: Annotated[
         Ints, "5"
@@ -123,7 +116,6 @@ def _find_leader(state: Any, n_positions: int) -> None:
             end = n_items
         for position in range(placed, end):
             state.subset[line, state.order[position]] = subset
-            state.met[state.order[position]] = 0
         state.ends[subset] = placed = end
         subset += 1
     _sort_subsets(state, line)
@@ -141,65 +133,36 @@ def _find_leader(state: Any, n_positions: int) -> None:
 
 
 @noalloc
-def _counts_met(state: Any, low: int, start: int, middle: int) -> Any:
-    """Return which small counts an item has against the subset above it, a bit each, and whether it has larger ones."""
-    result = np.uint64(0)
-    for high in range(start, middle):
-        won, lost = state.wins[low, state.order[high]], state.wins[state.order[high], low]
-        small = won + lost < _SMALL
-        result |= _BIT << np.uint64(won * _SMALL + won + lost) if small else _LARGE
-    return result
-
-
-@noalloc
-def _optimism(known: Any, won: int, met: int, level: float) -> float:
-    """Return the optimistic s after so many wins; of small counts, which many pairs share, once a list."""
-    if met == 0 or level < 0.0:
-        return 1.0
-    if met >= _SMALL:
-        return 2.0 * kl_upper(won / met, level / met) - 1.0
-    if known[won, met] <= -2.0:
-        known[won, met] = 2.0 * kl_upper(won / met, level / met) - 1.0
-    return known[won, met]
-
-
-@noalloc
 def _most_optimistic(state: Any, low: int, start: int, middle: int, level: float) -> float:
     """Return the largest optimistic s of an item against those of the subset above it."""
-    worth, counts = -1.0, state.met[low]
-    for won in range(_SMALL):
-        for met in range(won, _SMALL):
-            if counts >> np.uint64(won * _SMALL + met) & _BIT:
-                worth = max(worth, _optimism(state.known, won, met, level))
-    if counts & _LARGE:
-        for high in range(start, middle):
-            won, lost = state.wins[low, state.order[high]], state.wins[state.order[high], low]
-            if worth < 1.0 and won + lost >= _SMALL:
-                worth = max(worth, _optimism(state.known, won, won + lost, level))
-    return worth
+    largest = 0.0  # of q; s is 2 q - 1
+    for high in range(start, middle):
+        won, lost = state.wins[low, state.order[high]], state.wins[state.order[high], low]
+        met = won + lost
+        if met == 0 or level < 0.0:
+            return 1.0
+        if (
+            won > largest * met or met * bernoulli_kl(won / met, largest) <= 1.000001 * level + 1e-12
+        ):  # else it is below
+            largest = max(largest, kl_upper(won / met, level / met))
+    return 2.0 * largest - 1.0
 
 
 @noalloc
 def _choose_neighbour(state: Any, level: float, rng: Any) -> int:
-    """Return what to play, as the tag says it."""
-    counters, order, ends, met = state.counters, state.order, state.ends, state.met
+    counters, order, ends = state.counters, state.order, state.ends
     chosen, most, ties = _LEADER, 0.0, 0
-    state.known[:] = -2.0
     for upper in range(counters[N_SUBSETS] - 1):
         start, middle, end = (ends[upper - 1] if upper > 0 else 0), ends[upper], ends[upper + 1]
         one_by_one = upper + 1 == counters[N_TOP]  # below it is the last subset
-        worth, here, same = -1.0, -1.0, np.uint64(0)
+        worth = -1.0
         for low in range(middle, end):
-            item = order[low]
-            if met[item] == 0:
-                met[item] = _counts_met(state, item, start, middle)
-            if met[item] != same or same & _LARGE:  # of the same small counts there is nothing new to find
-                here, same = _most_optimistic(state, item, start, middle, level), met[item]
+            here = _most_optimistic(state, order[low], start, middle, level)
             worth = here if one_by_one else max(worth, here)
             if (one_by_one or low == end - 1) and worth > 0.0 and worth >= most:
                 ties = ties + 1 if worth == most else 1
                 if rng.random() * ties < 1.0:
-                    chosen, most = 1 + (len(order) + item if one_by_one else upper), worth
+                    chosen, most = 1 + (len(order) + order[low] if one_by_one else upper), worth
     return chosen
 
 
@@ -259,7 +222,6 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
             if _subset_played(state, line, code, other) == subset and not state.clicked[other]:
                 lead = wins[item, other] - wins[other, item]
                 wins[item, other] += 1
-                state.met[item] = state.met[other] = 0
                 if lead == 0:  # s changes its sign
                     beaten[item] += 1
                     state.counters[UNIRANK_STALE] = 1

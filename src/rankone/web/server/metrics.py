@@ -154,7 +154,7 @@ def _of_verdict(fold: Fold) -> dict[str, Any]:
         state, short = verdict_of(fold), len(shortfalls(fold))
         decided = not short and min(state.doubt, state.enough) <= fold.evidence.error and not held_back(fold, state)
         doubt = 1.0 if short else state.doubt
-        violated = {name: int(status == VIOLATED) for name, status in guardrails(fold, state).items()}
+        violated = {goal.name: int(status == VIOLATED) for goal, status in guardrails(fold, state)}
     said = {"doubt": doubt, "decided": int(decided), "sample_ratio_mismatches": short}
     return said | {"guardrail_violated": violated}
 

@@ -18,11 +18,12 @@ A policy's state is a class derived from `ItemRaceState` for which `exploration_
 """
 
 import math
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
 
 from rankone.compiling.compiled import inlined, noalloc
+from rankone.compiling.dispatch import extends
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.engines.index_groups import (
@@ -41,6 +42,7 @@ from rankone.policies.engines.index_groups import (
     RACE_RENEW_AT,
     RACE_UNTIL,
     SPARE_GROUPS,
+    GroupedCounts,
     drop_empty_groups,
     group_of,
     join,
@@ -51,53 +53,24 @@ from rankone.policies.engines.index_groups import (
 from rankone.policies.engines.index_race import ABOVE, exploration_level, index_at, index_slope
 from rankone.policies.engines.lists.layout import looked_at
 
-State = TypeVar("State", bound="ItemRaceState")
-
 _HELD = -2  # in place of who stands before it in a queue: an item that is in none
 
 
-class ItemRaceState(NamedTuple):
-    """Counts of every item, the groups they form, and the items held: the last list, the largest index first.
+@extends(GroupedCounts)
+class ItemRaceState:
+    """The groups of items, and the items held: the last list, the largest index first."""
 
-    The first six fields are those of `IndexState`, where an item is called a pair.
-    """
-
-    pairs: Ints  # (L, 5) looks, clicks; when last shown (below zero: never); neighbours in the queue
-    groups: Ints  # (2 L + 32, 5)
-    tangents: Floats  # (2 L + 32, 2)
-    buckets: Ints
-    counters: Ints  # (12,)
-    levels: Floats  # (6,)
     held: Ints  # (K,)
     heights: Floats  # (K,) the index of each held item
     positions: Ints  # (K,) the position of the best item, of the second best, ...
 
-    @property
-    def pulls(self) -> Ints:
-        """``(L,)`` how often each item was looked at."""
-        return self.pairs[:, PULLS]
 
-    @property
-    def clicks(self) -> Ints:
-        """``(L,)`` clicks of each item."""
-        return self.pairs[:, CLICKS]
-
-
-class _Arrays(NamedTuple):
-    pairs: Ints
-    groups: Ints
-    tangents: Floats
-    buckets: Ints
-    counters: Ints
-    levels: Floats
-
-
-def start_items(state_class: type[State], n_items: int, positions: Ints, until: int, constant: float = 0.0) -> State:
+def start_items(state_class: Any, n_items: int, positions: Ints, until: int, constant: float = 0.0) -> Any:
     """Return the state before the first list."""
-    arrays = start_groups(_Arrays, n_items, constant)
-    arrays.counters[RACE_UNTIL] = until
-    n_positions = len(positions)
-    return state_class(*arrays, np.full(n_positions, NOBODY), np.full(n_positions, math.inf), positions)
+    held, heights = np.full(len(positions), NOBODY), np.full(len(positions), math.inf)
+    state = start_groups(state_class, n_items, constant, held=held, heights=heights, positions=positions)
+    state.counters[RACE_UNTIL] = until
+    return state
 
 
 @inlined

@@ -12,6 +12,7 @@ cascade the reward is the same and more is learned, as less is hidden below a cl
 where clicks at the top are worth more, or positions are looked at differently, it costs.
 """
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from rankone.compiling.compiled import inlined, noalloc
 from rankone.errors import InputError
 from rankone.kernels.policy import Belief
 from rankone.numerics.arrays import Floats, Ints
-from rankone.policies.base import Policy
+from rankone.policies.base import ListPolicy, Policy
 from rankone.specs import Numbers, amount
 
 UNTIL = {"first": 0, "last": 1, "all": 2, "miss": 3}
@@ -75,6 +76,18 @@ def needed_examination(policy: Policy, given: Numbers | None, n_positions: int) 
         raise InputError(f"the examination of each position for {policy.name}", "none", do)
     _check_count("examination", given, n_positions)
     return np.array(given, np.float64)
+
+
+@dataclass(frozen=True)
+class KnownExamination(ListPolicy):
+    """Base of policies that have to be told how likely each position is looked at; a study of a `PBM` does so."""
+
+    examination: OfPositions = None
+
+    def _known(self, n_positions: int) -> dict[str, Any]:
+        """Return two fields of a state: the examination, and the positions from the most examined on."""
+        exams = needed_examination(self, self.examination, n_positions)
+        return {"examination": exams, "positions": positions_by_weight(exams)}
 
 
 def positions_by_termination(given: Numbers | None, n_positions: int) -> Ints:

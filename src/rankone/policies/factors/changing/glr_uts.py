@@ -126,8 +126,7 @@ def watch_leader(state: Any, leader: int) -> None:
         index = alarm[GLR_TURN] = (alarm[GLR_TURN] + 1) % _WATCHED
         state.watched[index] = leader
         begin_history(state.history, state.kept, index, pulls_of(state, leader), clicks_of(state, leader))
-    for index in range(len(state.past)):
-        state.past[index, 0] = state.past[index, 1] = state.past[index, 2] = 0.0
+    state.past[:] = 0.0
     if alarm[GLR_TRIAL] > 0:
         demand_trial(state)
 
@@ -159,8 +158,7 @@ def begin_trial(state: Any) -> None:
     alarm[GLR_TRIALS] += 1
     alarm[GLR_DUE], alarm[GLR_TRIAL], alarm[GLR_WINS] = 0, 1, 0
     state.past[0, 0] = min(state.past[0, 0], _UNSURE)
-    for index in range(len(state.fresh)):
-        state.fresh[index, 0] = state.fresh[index, 1] = state.fresh[index, 2] = 0.0
+    state.fresh[:] = 0.0
 
 
 @noalloc
@@ -186,8 +184,7 @@ def begin_era(state: Any) -> None:
     alarm[GLR_CENTRE] = NOBODY
     alarm[GLR_STEPS] = alarm[GLR_TRIAL] = alarm[GLR_TRIALS] = alarm[GLR_DUE] = 0
     state.spent[0] = 0.0
-    for index in range(_WATCHED):
-        state.watched[index] = NOBODY
+    state.watched[:] = NOBODY
 
 
 @noalloc

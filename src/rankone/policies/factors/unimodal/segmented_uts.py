@@ -29,7 +29,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from rankone.compiling.compiled import inlined, noalloc
+from rankone.compiling.compiled import inlined, kernel, noalloc
 from rankone.errors import InputError
 from rankone.kernels.policy import chances, decide, learn, relearn, set_context
 from rankone.numerics.betas.beta_maximum import BetaGroups, fields_with_beta_groups
@@ -129,31 +129,15 @@ def part(state: Any, number: int) -> Any:
     )
 
 
-@noalloc
-def _copy(array: Any, into: int, of: int) -> None:
-    """Make one part of an array like another, number by number: slices would make arrays."""
-    for index in range(array.shape[1]):
-        array[into, index] = array[of, index]
-
-
-@noalloc
-def _copy_table(array: Any, into: int, of: int) -> None:
-    for line in range(array.shape[1]):
-        for index in range(array.shape[2]):
-            array[into, line, index] = array[of, line, index]
-
-
-@noalloc
+@kernel
 def _renew(state: Any, number: int) -> None:
+    """Make one of the UTS as new."""
     new = len(state.pulls) - 1
-    counts = state.pulls, state.clicks, state.led, state.ties, state.counters, state.reach, state.watch
-    for array in counts:
-        _copy(array, number, new)
-    _copy(state.group_counters, number, new)
-    _copy(state.best, number, new)
-    for table in (state.seats, state.groups):
-        _copy_table(table, number, new)
-    _copy_table(state.curves, number, new)
+    for counts in (state.pulls, state.clicks, state.led, state.ties, state.counters, state.reach, state.watch):
+        counts[number] = counts[new]
+    state.best[number], state.group_counters[number] = state.best[new], state.group_counters[new]
+    state.seats[number], state.groups[number] = state.seats[new], state.groups[new]
+    state.curves[number] = state.curves[new]
     state.watch[number, UTS_CENTRE] = NOBODY  # a crowd is kept only where it is asked
 
 
@@ -204,8 +188,7 @@ def _join(state: Any, segment: int) -> None:
         grouping[SEG_GROUP, segment] = closest
         if grouping[SEG_SOURCE, segment] >= closest:
             grouping[SEG_SOURCE, segment] = NOBODY
-            for factor in range(len(state.sizes)):
-                state.own[segment, factor] = 0.0
+            state.own[segment, :] = 0.0
         _add(state, size + closest, segment)
         state.doubt[segment] = least
 

@@ -54,7 +54,6 @@ from rankone.policies.engines.unimodal import (
     led_of,
     pulls_of,
     reached,
-    rival,
     start_leaders,
 )
 
@@ -96,7 +95,7 @@ def largest_draw(state: Any, leader: int, rng: Any) -> int:
     """Let the leader and its cross draw, one by one; return the combination with the largest draw."""
     winner, largest = leader, draw_beta(pulls_of(state, leader), clicks_of(state, leader), rng)
     for index in range(reached(state, leader)):
-        combination = rival(state, leader, index)
+        combination = state.reach[index]
         draw = draw_beta_above(pulls_of(state, combination), clicks_of(state, combination), largest, rng)
         if draw > largest:
             winner, largest = combination, draw
@@ -107,8 +106,8 @@ def largest_draw(state: Any, leader: int, rng: Any) -> int:
 def move_groups(state: Any, leader: int) -> None:
     """Let the crowd be the cross of another leader."""
     state.watch[UTS_CENTRE], state.group_counters[GROUPS_RENEW_AT] = leader, 0
-    for index in range(state.counters[LEADER_CROSS]):
-        combination = on_cross(state.sizes, leader, index)
+    for index in range(reached(state, leader)):
+        combination = state.reach[index]
         regroup(state, index, pulls_of(state, combination), clicks_of(state, combination))
 
 

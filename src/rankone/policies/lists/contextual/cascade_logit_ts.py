@@ -10,7 +10,7 @@ greedy and can stay with a bad choice for ever (`docs/features.md`).
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -37,15 +37,16 @@ class CascadeLogitTS(FeaturePolicy):
 
     name = "cascade-logit-ts"
     use_when = "items with features: the default; late outcomes, any click rates"
+    state: ClassVar[type[LogisticState]] = LogitTSState
     alpha: AtLeast0 = 0.5
     sd: Annotated[float, "(0, inf)"] = 10.0
     base: Annotated[float, "(0, 1)"] = 0.05
 
-    def _begin(self, n_items: int, n_positions: int) -> LogitTSState:
+    def _begin(self, n_items: int, n_positions: int) -> LogisticState:
         d = self.n_features()
         prior = np.zeros(d + 1), np.full(d + 1, self.sd**-2)
         prior[0][d], prior[1][d] = math.log(self.base / (1.0 - self.base)), 1.0
-        return self.begin(LogitTSState, (n_items, n_positions), 0.0, [self.alpha], prior=prior, fits=True)
+        return self.begin(self.state, (n_items, n_positions), 0.0, [self.alpha], prior=prior, fits=True)
 
 
 @decide.register(LogitTSState)

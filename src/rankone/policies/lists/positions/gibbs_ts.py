@@ -76,8 +76,7 @@ def draw_examinations(state: Any, rng: Any) -> None:
         largest = max(largest, exams[position])
     for position in range(len(exams)):
         exams[position] /= largest
-    for item in range(len(state.stale)):
-        state.stale[item] = 1
+    state.stale[:] = 1
 
 
 @decide.register(GibbsTSState)

@@ -95,7 +95,6 @@ def _log_inside(value: float, width: float) -> float:
 
 @noalloc
 def _move(state: Any, line: int, of_item: bool, value: float, width: float, rng: Any) -> float:
-    """Return where one coordinate of the particle goes."""
     result = min(max(_step(value, width, rng), _EDGE), 1.0 - _EDGE)
     gain = _log_likelihood(state, line, of_item, result) - _log_likelihood(state, line, of_item, value)
     gain += _log_inside(value, width) - _log_inside(result, width)

@@ -1,9 +1,13 @@
-"""Thompson sampling in the position-based model with known examination: the exact posterior (Lagree, Vernade, Cappe,
-NIPS 2016, section 4.3; Komiyama et al. 2015 draw from an approximation, see `bc-ts`).
+"""Thompson sampling in the position-based model with known examination. The k-th largest draw goes to the k-th most
+examined position.
 
-With S clicks of an item in all and F(k) displays at position k, of examination e(k), that were not clicked, the
-posterior density of its attraction q is proportional to q^S times the product of (1 - e(k) q)^F(k). Every item draws
-from it (`numerics.product_posterior`), and the k-th largest draw goes to the k-th most examined position.
+* `pbm-ts` draws from the exact posterior (Lagree, Vernade, Cappe, NIPS 2016, section 4.3). With S clicks of an item in
+  all and F(k) displays at position k, of examination e(k), that were not clicked, the density of its attraction q is
+  proportional to q^S times the product of (1 - e(k) q)^F(k) (`numerics.product_posterior`).
+* `bc-ts` is BC-MP-TS, bias-corrected Thompson sampling (Komiyama, Honda, Nakagawa, "Optimal Regret Analysis of Thompson
+  Sampling in Stochastic Multi-armed Bandit Problem with Multiple Plays", ICML 2015, supplement). Every item draws from
+  Beta(S + 1, E - S + 1): E is the sum of the examinations of the positions at which it was shown, so that a display
+  where few look counts little. E - S counts as at least 0.
 """
 
 from dataclasses import dataclass
@@ -13,10 +17,10 @@ import numpy as np
 
 from rankone.kernels.policy import Belief, believe, decide, learn, relearn
 from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.betas.beta import draw_beta
 from rankone.numerics.betas.product_posterior import draw_factors
 from rankone.numerics.states import start_state
-from rankone.policies.base import ListPolicy
-from rankone.policies.engines.lists.layout import OfPositions, needed_examination, positions_by_weight, show_largest
+from rankone.policies.engines.lists.layout import KnownExamination, beta_belief, show_largest
 
 
 class PBMTSState(NamedTuple):
@@ -32,8 +36,19 @@ class PBMTSState(NamedTuple):
     positions: Annotated[Ints, "K"]
 
 
+class BCTSState(NamedTuple):
+    """Clicks of every item, and how much it was looked at."""
+
+    looks: Annotated[Floats, "L"]  # sum of the examinations at which the item was shown
+    clicks: Annotated[Floats, "L"]
+    scores: Annotated[Floats, "L"]  # scratch space
+    top: Annotated[Ints, "K"]  # scratch space
+    examination: Annotated[Floats, "K"]
+    positions: Annotated[Ints, "K"]
+
+
 @dataclass(frozen=True)
-class PBMTS(ListPolicy):
+class PBMTS(KnownExamination):
     """Thompson sampling from the exact posterior of attractions, for lists whose examination is known.
 
     Args:
@@ -42,12 +57,24 @@ class PBMTS(ListPolicy):
 
     name = "pbm-ts"
     use_when = "position-based lists of known examination; any horizon, late outcomes"
-    examination: OfPositions = None
 
     def _begin(self, n_items: int, n_positions: int) -> PBMTSState:
-        exams = needed_examination(self, self.examination, n_positions)
-        positions = positions_by_weight(exams)
-        return start_state(PBMTSState, L=n_items, K=n_positions, stale=1, examination=exams, positions=positions)
+        return start_state(PBMTSState, L=n_items, K=n_positions, stale=1, **self._known(n_positions))
+
+
+@dataclass(frozen=True)
+class BCTS(KnownExamination):
+    """Thompson sampling that counts a display for as much as its position is examined, which has to be known.
+
+    Args:
+        examination: how likely each position is looked at; a study of a `PBM` fills it in.
+    """
+
+    name = "bc-ts"
+    use_when = "position-based lists of known examination, attractions below 0.3"
+
+    def _begin(self, n_items: int, n_positions: int) -> BCTSState:
+        return start_state(BCTSState, L=n_items, K=n_positions, **self._known(n_positions))
 
 
 @decide.register(PBMTSState)
@@ -80,3 +107,25 @@ def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
             state.clicks[shown[position]] += clicks
             state.misses[shown[position], position] += pulls - clicks
             state.stale[shown[position]] = 1
+
+
+@decide.register(BCTSState)
+def _decide_bc(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    looks, clicks, scores = state.looks, state.clicks, state.scores
+    for item in range(len(scores)):
+        scores[item] = draw_beta(max(looks[item], clicks[item]), clicks[item], rng)
+    show_largest(state, scores, scores, shown)
+    return 0
+
+
+@learn.register(BCTSState)
+def _learn_bc(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    for position in range(len(shown)):
+        if shown[position] >= 0:
+            state.looks[shown[position]] += state.examination[position]
+            state.clicks[shown[position]] += outcome[position]
+
+
+@believe.register(BCTSState)
+def _believe_bc(state: BCTSState, rng: Any) -> Belief:
+    return beta_belief(state.looks, state.clicks, state.positions)

@@ -1,10 +1,18 @@
-"""Counts that forget: each outcome counts less as others come (a discount), or only the latest count (a window).
+"""UTS and Thompson sampling that forget: each outcome counts less as others come, or only the latest count.
 
-Counts are kept in units that grow by 1 / gamma at each outcome (`scale`). The outcomes of a window are kept in a ring;
-when a new one comes, the oldest is taken back.
+* `d-ts`: Raj, Kalyani, "Taming Non-stationary Bandits: A Bayesian Approach" (2017), Algorithm 1: at each outcome the
+  clicks and misses of every pair are multiplied by gamma. Every pair draws, and the largest draw is chosen.
+* `sw-ts`: Trovo, Paladino, Restelli, Gatti, "Sliding-Window Thompson Sampling for Non-Stationary Settings" (JAIR 2020),
+  Algorithm 1: draws by the latest outcomes, those of all pairs together.
+* `discounted-uts` and `sliding-uts` are ours: unimodal Thompson sampling (`rankone.policies.factors.unimodal.uts`) on
+  such counts, as sliding-window OSUB (Combes, Proutiere, "Unimodal Bandits", ICML 2014, section 5).
+
+They need no alarm, forget all the time, and pay for it where nothing changes. Counts are kept in units that grow by
+1 / gamma at each outcome (`scale`). The outcomes of a window are kept in a ring; a new one takes the oldest back.
 """
 
 import math
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -28,8 +36,6 @@ FORGET_SCALE, FORGET_GAMMA = range(2)
 FORGET_NEXT, FORGET_FULL = range(2)
 _TINY = 1e-100
 _FORCED = 2  # every so many times that it leads, the leader is shown without a draw: UTS's gamma
-Discount = Annotated[float, "(0, 1)"]
-Window = Annotated[int, "[1, 10000000]"]
 
 
 class ForgettingState(NamedTuple):
@@ -45,9 +51,7 @@ class ForgettingState(NamedTuple):
     forbidden: Ints  # (rules, D)
 
 
-class ForgettingPolicy(CombinationPolicy):
-    """Base of the policies: says its class of state; has the parameter `gamma`, a discount, or `window`."""
-
+class _Forgetting(CombinationPolicy):
     keeps_each = True
     state_class: ClassVar[type[ForgettingState]]
 
@@ -141,6 +145,62 @@ class DrawingState(ForgettingState):
 
 class UnimodalState(ForgettingState):
     """The leader and its cross draw."""
+
+
+@dataclass(frozen=True)
+class DTS(_Forgetting):
+    """Discounted Thompson sampling, every pair for itself: a reference for worlds that change.
+
+    Args:
+        gamma: the discount; about 1 / (1 - gamma) outcomes count.
+    """
+
+    gamma: Annotated[float, "(0, 1)"] = 0.9997
+    name = "d-ts"
+    use_when = "a reference: a changing world, pairs that need not be rank-1"
+    state_class = DrawingState
+
+
+@dataclass(frozen=True)
+class DiscountedUTS(_Forgetting):
+    """UTS that forgets gradually: an outcome counts gamma times as much at each later outcome.
+
+    Args:
+        gamma: the discount; about 1 / (1 - gamma) outcomes count.
+    """
+
+    gamma: Annotated[float, "(0, 1)"] = 0.9997
+    name = "discounted-uts"
+    use_when = "a world that changes all the time, slowly"
+    state_class = UnimodalState
+
+
+@dataclass(frozen=True)
+class SWTS(_Forgetting):
+    """Sliding-window Thompson sampling, every pair for itself: a reference for worlds that change.
+
+    Args:
+        window: so many outcomes count.
+    """
+
+    window: Annotated[int, "[1, 10000000]"] = 10_000
+    name = "sw-ts"
+    use_when = "a reference: a changing world, pairs that need not be rank-1"
+    state_class = DrawingState
+
+
+@dataclass(frozen=True)
+class SlidingUTS(_Forgetting):
+    """UTS that goes by the latest outcomes and by no others.
+
+    Args:
+        window: so many outcomes count.
+    """
+
+    window: Annotated[int, "[1, 10000000]"] = 10_000
+    name = "sliding-uts"
+    use_when = "a world that changes all the time, slowly"
+    state_class = UnimodalState
 
 
 @decide.register(DrawingState)
