@@ -42,7 +42,7 @@ SENTENCES = {
         "headline 'A' with image '1' would have earned # (# to #) per decision; the log earned #.",
     "migrate shop.db": "shop.db is up to date: schema #.",
     "analyse nofile.csv": "No such file: nofile.csv.",
-    "stop shop.db hom": "Expected an experiment of this database (home), but got hom. See `rankone experiments`.",
+    "stop shop.db hom": "No such experiment: hom. This database has: home.",
 }  # fmt: skip
 
 

@@ -63,7 +63,6 @@ class Registry(Generic[Thing]):
         """Return what has that name, or say which names there are."""
         known = self.known()
         if name not in known:
-            near = did_you_mean(name, known, "")
-            every = "" if near else f" {', '.join(sorted(known))}"
-            raise InputError(f"one of the {self._several}{every}", name, near or "choose one of them")
+            do = did_you_mean(name, known, f"known {self._several}: {', '.join(sorted(known))}")
+            raise InputError(f"No such {self._one}:", name, do)
         return known[name]

@@ -40,7 +40,7 @@ def test_policies_and_their_parameters():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("simulate", "--problem", "needle:3x3", "--policy", "ucb9"), "Expected one of the policies"),
+        (("simulate", "--problem", "needle:3x3", "--policy", "ucb9"), "No such policy: ucb9"),
         (("simulate", "--problem", "haystack:3x3", "--policy", "ucb1"), "haystack"),
         (("simulate", "--problem", "needle:3x3", "--policy", "ucb1", "--horizon", "-5"), "-5"),
         (("hardness", "nowhere.csv"), "nowhere.csv"),
@@ -111,8 +111,8 @@ def test_a_quick_reproduction_says_that_it_is_a_first_look(tmp_path, capsys, qui
 def test_what_is_refused_is_refused_alone():
     """Which policies would have been compared is not said above an error."""
     done = rankone("simulate", "--problem", "needl:3x3")
-    assert done.stderr.startswith("rankone: Expected a family of problems")
-    assert rankone("explain", "--problem", "needl:3x3").stderr.startswith("rankone: Expected a family of problems")
+    assert done.stderr.startswith("rankone: No such problem: needl")
+    assert rankone("explain", "--problem", "needl:3x3").stderr.startswith("rankone: No such problem: needl")
 
 
 def test_another_policy_in_the_same_directory_replaces_nothing(tmp_path):

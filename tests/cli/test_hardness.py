@@ -79,7 +79,7 @@ def test_bad_problems_are_one_sentence_on_standard_error() -> None:
         output("hardness", "neddle:2x2")
     result = rankone_command("hardness", "neddle:2x2")
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.startswith("rankone: Expected a family of problems")
+    assert result.stderr.startswith("rankone: No such problem:")
     assert result.stderr.count("\n") == 1
 
 

@@ -15,5 +15,5 @@ class TestEveryFormat(FormatSuite):
 
 def test_unknown_formats_are_refused(tmp_path):
     (tmp_path / "log").write_bytes(b"1\t2\n")
-    with pytest.raises(InputError, match="one of the log formats"):
+    with pytest.raises(InputError, match="No such log format:"):
         clicks.read(tmp_path / "log", "excel")

@@ -50,7 +50,7 @@ def test_files_that_are_no_models_are_refused(model, tmp_path):
     for change, said in (
         ({"version": 99}, "version 1, but got version 99"),
         ({"format": "other"}, "got another file"),
-        ({"model": "no-such-model"}, "Expected one of the click models"),
+        ({"model": "no-such-model"}, "No such click model: no-such-model"),
         ({"learned": {"cells_": {"table": {"a": [1]}, "types": ["Strange"]}}}, "a whole click model"),
         ({"settings": {"colour": 1}}, "a whole click model"),
     ):

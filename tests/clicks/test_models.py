@@ -293,7 +293,7 @@ def test_models_by_name_and_parameters():
     model = clicks.as_model("pbm:scale=as-is,prior=1x2,min_impressions=0")
     assert (model.scale, model.prior, model.min_impressions) == ("as-is", (1.0, 2.0), 0)
     assert clicks.as_model(model) is model
-    with pytest.raises(InputError, match="one of the click models"):
+    with pytest.raises(InputError, match="No such click model:"):
         clicks.as_model("bbm")
     with pytest.raises(InputError, match="as parameters of 'pbm'"):
         clicks.as_model("pbm:speed=9")

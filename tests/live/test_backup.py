@@ -242,7 +242,7 @@ def test_bad_input_is_refused_in_words(db, tmp_path):
     file = tmp_path / "x.backup"
     backup(db, file)
     wrong = {
-        ("backup", tmp_path / "none.db", tmp_path / "y"): "no such file",
+        ("backup", tmp_path / "none.db", tmp_path / "y"): "No such file:",
         ("backup", db, tmp_path): "a folder",
         ("backup", db, tmp_path / "no" / "folder"): "no folder",
         ("backup", db, tmp_path / "new.db-wal"): "Name another file",

@@ -131,5 +131,6 @@ def test_a_name_that_no_experiment_can_have_is_no_damage(db, name):
     with Database(db, read_only=True) as database:
         error = error_of(database.number, name)
         assert isinstance(error, InputError)
-        assert "an experiment of this database (homepage)" in error.expected
+        assert error.expected == "No such experiment:"
+        assert error.do == "this database has: homepage"
     assert isinstance(error_of(Experiment, name, 2, 2, db=db), InputError)

@@ -173,7 +173,7 @@ def test_pair_elimination_shows_the_pairs_that_are_left():
         ({"horizon": 0}, "horizon"),
         ({"horizon": 2_000_000}, "at most 1,000,000"),
         ({"seed": -1}, "seed"),
-        ({"policy": "nobody"}, "Expected one of the policies"),
+        ({"policy": "nobody"}, "No such policy: nobody"),
     ],
 )
 def test_bad_input(arguments, message):

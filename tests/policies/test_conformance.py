@@ -66,7 +66,7 @@ def test_a_policy_without_a_start_is_told_so():
 
 
 def test_unknown_names_and_parameters():
-    with pytest.raises(InputError, match="Expected one of the policies"):
+    with pytest.raises(InputError, match="No such policy:"):
         rankone.as_policy("ucb2")
     with pytest.raises(InputError, match="as parameters of 'kl-ucb'"):
         rankone.as_policy("kl-ucb:d=3")

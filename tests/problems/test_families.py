@@ -132,7 +132,7 @@ def test_a_problem_stays_as_it_is() -> None:
     [
         (
             "neddle:3x3",
-            r"Expected a family of problems \(.*needle, .*random, .*\) or a .csv or .json file, but got neddle:3x3. ",
+            r"No such problem: neddle:3x3. Did you mean needle",
         ),
         ("needle", r"Expected sizes, rows x columns, after 'needle', but got needle. Try needle:32x32"),
         ("random:32", r"Expected sizes, rows x columns"),
@@ -147,7 +147,7 @@ def test_a_problem_stays_as_it_is() -> None:
         ("needle:3x3:p=0.1x0.2x0.3", r"Expected a number for needle:3x3:p"),
         ("needle:3x3:p=nan", r"Expected p from 0 to 1, but got nan. "),
         ("random:3x3:seed=0.5", r"Expected a whole number for random:3x3:seed, but got 0.5. "),
-        ("", r"Expected a family of problems"),
+        ("", r"No such problem: an empty name. See `rankone problems`"),
         (7, r"Expected a problem, its name or its file, but got 7. "),
     ],
 )

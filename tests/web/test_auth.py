@@ -235,7 +235,7 @@ def test_tokens_expire_to_the_second(tmp_path):
     with pytest.raises(Problem) as refused:
         asyncio.run(auth.admit(headers, None))
     assert refused.value.status == 401
-    assert "got one that is not known, expired or revoked" in refused.value.detail
+    assert "The token is unknown, expired or revoked." in refused.value.detail
     with pytest.raises(Problem) as refused:
         asyncio.run(auth.admit({}, None))
     assert "got none" in refused.value.detail

@@ -275,7 +275,7 @@ def test_it_raises_the_same_errors(client):
     with pytest.raises(InputError) as refused:  # the parts come as they are, whatever they hold
         client.experiment("a, but got b - c").ask()
     parts = refused.value.expected, refused.value.got, refused.value.do
-    assert parts == ("the name of an experiment", "'a, but got b - c'", "create it, or see the list")
+    assert parts == ("No such experiment:", "'a, but got b - c'", "create it, or list them: rankone experiments")
     assert experiment.tell_many([]) == []
     good, bad = experiment.tell_many([(decision.id, True), (decision.id, False)])
     assert isinstance(good, Outcome)

@@ -147,7 +147,7 @@ def test_slips_of_the_pen_are_refused_and_make_nothing(tmp_path):
     assert not db.exists()
     assert command("create", db, "homepage", *LINES).exit_code == 0
     assert "the name of a new experiment" in str(command("create", db, "homepage", *LINES).exception)
-    assert "an experiment of this database (homepage)" in str(command("stop", db, "hompage").exception)
+    assert "No such experiment: hompage. This database has: homepage." in str(command("stop", db, "hompage").exception)
     assert "Name a level of each factor" in str(command("stop", db, "homepage").exception)
     assert "one that runs" in str(command("resume", db, "homepage").exception)
 

@@ -19,7 +19,7 @@ def test_a_taken_port_is_an_error_in_one_voice(tmp_path):
         port = other.getsockname()[1]
         found = CliRunner().invoke(build_app(), ["serve", str(tmp_path / "x.db"), "--port", str(port)])
     assert isinstance(found.exception, InputError)
-    assert f"Expected to listen on 127.0.0.1 port {port}, but got Address already in use. Try --port " in str(
+    assert f"Cannot listen on 127.0.0.1 port {port}: Address already in use. Try --port " in str(
         found.exception
     )
 

@@ -410,7 +410,7 @@ def test_the_commands(tmp_path, receiver):
     Experiment("homepage", ["A", "B"], ["1"], db=db).close()
     refused = rankone("webhooks", "add", str(db), receiver.url)
     assert refused.returncode != 0
-    assert "an address of https:// or of mailto" in refused.stderr
+    assert "Expected an https:// or mailto: address" in refused.stderr
     added = rankone("webhooks", "add", str(db), f"{receiver.url}/path", "--event", "stop", "--allow-private")
     assert added.returncode == 0, added.stderr
     assert added.stdout.startswith("whsec_")

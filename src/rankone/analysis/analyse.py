@@ -135,8 +135,8 @@ def _control(control: Mapping[str, str] | str, counts: FactorCounts) -> dict[str
         raise InputError(expected, ", ".join(control), f"try {usual}")
     for factor, names in zip(counts.factors, counts.levels, strict=True):
         if str(control[factor]) not in names:
-            do = did_you_mean(str(control[factor]), names, "name one of them")
-            raise InputError(f"a {factor} among {', '.join(names[:10])}", str(control[factor]), do)
+            do = did_you_mean(str(control[factor]), names, f"choose one of {', '.join(names[:10])}")
+            raise InputError(f"No such {factor}:", str(control[factor]), do)
     return {factor: str(control[factor]) for factor in counts.factors}
 
 

@@ -124,12 +124,18 @@ class RevenueAnalysis(Answer):
         return {"levels": pl.DataFrame(self.levels, schema=list(RevenueLevel._fields), orient="row")}
 
     def _shown(self) -> Any:
+        rivals = [level for level in self.levels if level.level != self.best[level.factor]]
+        unproven = {level.factor for level in rivals if not (self.proves and level.high < 1.0)}
         said = [
             {"factor": level.factor, "level": level.level, "visitors": f"{level.visitors:,}"}
             | ({} if level.orders is None else {"orders": f"{level.orders:,}"})
             | {"revenue": f"{level.revenue:,.6g}", "per visitor": f"{level.per_visitor:,.4g}"}
             | ({} if not level.orders else {"average order": f"{level.revenue / level.orders:,.4g}"})
-            | {"against the best": level.against}
+            | {
+                "against the best": "highest so far"
+                if level.against == "the best" and level.factor in unproven
+                else level.against
+            }
             for level in self.levels
         ]
         return {
@@ -207,7 +213,8 @@ def analyse_revenue(
                     f"Heavy tails: one visitor is {part} of the revenue of {factor} '{name}'. Set a cap (--cap)."
                 )
             elif known.rows < _ROWS:
-                warnings.append(f"{factor} '{name}': too few rows to tell how amounts scatter. Give a row per visitor.")
+                do = "" if each else " Give a row per visitor."
+                warnings.append(f"{factor} '{name}': too few rows to tell how amounts scatter.{do}")
     best = {level.factor: level.level for level in levels if level.against == "the best"}
     if counts.adaptive:
         warnings.insert(

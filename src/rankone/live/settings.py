@@ -46,7 +46,7 @@ class Stopping:
     decide: str = declare(
         kind.choice("set", "order"),
         "What decides a ranking",
-        "Of a ranking: whether a verdict is about which items belong into the list (set), or about their order, too.",
+        "Of a ranking: whether a verdict is about which items belong in the list (set), or about their order, too.",
         "set",
     )
     auto: bool = declare(

@@ -148,9 +148,8 @@ def as_problem(spec: Any) -> Problem:
         return _member(named, str(spec), rest)
     if is_problem_file(spec):
         return load_problem(spec)
-    families = ", ".join(sorted(known_families()))
-    do = did_you_mean(name, known_families(), "see `rankone problems`")
-    raise InputError(f"a family of problems ({families}) or a .csv or .json file", str(spec), do)
+    do = did_you_mean(name, known_families(), "see `rankone problems`, or name a .csv or .json file")
+    raise InputError("No such problem:", str(spec) or "an empty name", do)
 
 
 def is_table(given: Any) -> bool:

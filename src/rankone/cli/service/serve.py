@@ -30,7 +30,7 @@ def _read(context: typer.Context, path: Path | None) -> Path | None:
     for variable in os.environ:
         if variable.startswith(_PREFIX) and variable not in variables:
             do = did_you_mean(variable, sorted(variables), f"use {', '.join(sorted(variables))}")
-            raise InputError("options of `rankone serve` in the environment", variable, do)
+            raise InputError("No such option in the environment:", variable, do)
     if path is None:
         return None
     try:
@@ -43,7 +43,7 @@ def _read(context: typer.Context, path: Path | None) -> Path | None:
         if name not in kinds:
             known = [each.replace("_", "-") for each in kinds if each]
             do = did_you_mean(key, known, f"use {', '.join(known)}")
-            raise InputError(f"options of `rankone serve` in {path}", key, do)
+            raise InputError(f"No such option in {path}:", key, do)
         if isinstance(value, list) is not bool(getattr(kinds[name], "multiple", False)) or isinstance(value, dict):
             raise InputError(f"{key} in {path} as the option takes it", value, "see `rankone serve --help`")
     context.default_map = {key.replace("-", "_"): value for key, value in given.items()}

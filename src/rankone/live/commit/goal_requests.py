@@ -120,7 +120,7 @@ class GoalRequests:
             if name in (goal.name, None):
                 return index, goal
         names = [goal.name for goal in goals]
-        raise InputError("a goal of the experiment", name, did_you_mean(str(name), names, f"goals: {', '.join(names)}"))
+        raise InputError("No such goal:", name, did_you_mean(str(name), names, f"goals: {', '.join(names)}"))
 
     def _told(self, index: int, number: int) -> int:
         """Return what was told of a decision in time, as the journal has it."""

@@ -303,8 +303,8 @@ def draft_context(fold: Fold, draft: Draft, context: Mapping[str, Any]) -> None:
 
 def _among(names: Sequence[str], factor: str, name: str) -> int:
     if name not in names:
-        do = did_you_mean(name, names, "name one of them")
-        raise InputError(f"one of the levels of '{factor}': {', '.join(names)}", f"'{name}'", do)
+        do = did_you_mean(name, names, f"choose one of {', '.join(names)}")
+        raise InputError(f"No such level of '{factor}':", f"'{name}'", do)
     return names.index(name)
 
 

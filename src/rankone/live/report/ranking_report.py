@@ -27,7 +27,7 @@ class RankingReport:
     present: tuple[str, ...]  # the present list, from the top
     standing: dict[str, str]  # of each living item: in (it surely belongs to the best), out (it surely does not), open
     progress: float  # part of the comparisons that the verdict needs that are proven
-    decide: str  # what a verdict is about: "set", which items belong into the list, or "order", their order, too
+    decide: str  # what a verdict is about: "set", which items belong in the list, or "order", their order, too
     set_proven: bool  # the present list holds the best items
     order_proven: bool  # and in this order; where all items fit into the list, this alone
     lists: int  # lists that the comparisons rest on
@@ -103,7 +103,7 @@ def list_notes(ranking: RankingReport) -> list[str]:
         if ranking.over_control is None
         else [f"The policy's own lists get {ranking.over_control} clicks than the control list."]
     )
-    about = "which items belong into the list" if ranking.decide == "set" else "which items belong, and in which order"
+    about = "which items belong in the list" if ranking.decide == "set" else "which items belong, and in which order"
     if len(ranking.standing) == len(ranking.present):
         if ranking.decide == "set":
             return control  # there is nothing to compare

@@ -66,7 +66,7 @@ class Storage(Driver):
         number = self.find(name)
         if number is None:
             known = ", ".join(self.names()) or "none"
-            raise InputError(f"an experiment of this database ({known})", name, "see `rankone experiments`")
+            raise InputError("No such experiment:", name, f"this database has: {known}")
         return number
 
     def add(self, name: str) -> int:

@@ -85,7 +85,7 @@ class SQLiteStorage(Storage):
         if not self._path.parent.is_dir():
             raise StorageError(f"a folder for the database {self.where}", f"no folder {self._path.parent}", "make it")
         if read_only and not self._path.exists():
-            raise StorageError(f"a database at {self.where}", "no such file", "see that its name is right")
+            raise StorageError("No such file:", self.where, "")
         new = not self._path.exists() or self._path.stat().st_size == 0
         if new and self._path.suffix.lower() in _OTHER_FILES:  # an empty one would become a database
             expected, got = f"a file name for a database at {self.where}", f"one that ends in {self._path.suffix}"

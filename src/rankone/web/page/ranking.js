@@ -36,7 +36,7 @@ function row(report, item, place) {
 
 function progress(ranking) {
   const shown = element("progress", { max: 1, value: ranking.progress, "aria-label": "comparisons proven" });
-  const which = ranking.decide === "order" ? "which items belong, and in which order" : "which items belong into the list";
+  const which = ranking.decide === "order" ? "which items belong, and in which order" : "which items belong in the list";
   const about = Object.keys(ranking.standing).length > ranking.present.length ? which : "the order";
   return element("p", { class: "note" }, `Verdict on ${about}: ${share(ranking.progress)} of the comparisons are proven. `, shown);
 }

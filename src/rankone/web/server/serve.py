@@ -178,7 +178,7 @@ def listen(host: str, port: int) -> socket.socket:
         do = "try --host 127.0.0.1"
         if error.errno in (errno.EADDRINUSE, errno.EACCES):
             do = f"try --port {port + 1 if 1024 <= port < 65535 else 8000}"
-        raise InputError(f"to listen on {host} port {port}", error.strerror or str(error), do) from None
+        raise InputError(f"Cannot listen on {host} port {port}:", error.strerror or str(error), do) from None
     return listening
 
 

@@ -128,8 +128,8 @@ class Service:
         if served is not None:
             return served
         if name not in await self.names():
-            got, do = f"'{name[:300]}'", "create it, or see the list"
-            raise Problem(404, "unknown-experiment", "the name of an experiment", got, do)
+            do = "create it, or list them: rankone experiments"
+            raise Problem(404, "unknown-experiment", "No such experiment:", f"'{name[:300]}'", do)
         return await self._open(name, {})
 
     async def look_at_all(self, caller: Token, at: Callable[[Fold], T]) -> tuple[dict[str, T], dict[str, Exception]]:

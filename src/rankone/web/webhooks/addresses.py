@@ -32,7 +32,7 @@ def checked_address(address: str, private: bool) -> None:
         raise InputError("an address without a user, a password or a #", f"one at {host}", "leave these out")
     if parts.scheme != "https" and not (private and parts.scheme == "http"):
         do = f"others could read and change messages; {_PRIVATE}"
-        raise InputError("an address of https:// or of mailto", f"{parts.scheme}://{parts.netloc}", do)
+        raise InputError("an https:// or mailto: address", f"{parts.scheme}://{parts.netloc}", do)
     if not private and (host == "localhost" or host.endswith(".localhost")):
         raise InputError("a public address", host, _DO)
     check_public(host, private)

@@ -191,7 +191,7 @@ def _proved(tokens: Mapping[str, Token], text: str, now: float) -> Token:
     token = tokens.get(id, _NOBODY)
     right = token.proves(secret) and token is not _NOBODY
     if kind.lower() != "bearer" or prefix != "rk" or not right or not token.valid(now):
-        got = "one that is not known, expired or revoked" if text else "none"
-        expected = "a valid token in the header 'Authorization: Bearer rk_...'"
-        raise Problem(401, "no-valid-token", expected, got, "see `rankone token`", headers=_CHALLENGE)
+        wrong = "The token is unknown, expired or revoked." if text else "The request has no token."
+        do = "send one as 'Authorization: Bearer rk_...'; `rankone token create` makes one"
+        raise Problem(401, "no-valid-token", wrong, "", do, headers=_CHALLENGE)
     return token
