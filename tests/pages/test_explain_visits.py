@@ -24,7 +24,7 @@ CASES = [
     ("thompson", "latent:20x5"),
     ("club", "clustered-linear:12x4:d=3"),
     ("mixture-linear-ts", "clustered-linear:12x4:d=3"),
-    ("glm-thompson", "visitors:3x2:d=2"),
+    ("logit-ts", "visitors:3x2:d=2"),
     ("uts", "visitors:3x2:d=2"),
 ]
 
@@ -66,23 +66,24 @@ def test_frames_are_moments_of_the_real_run(policy, spec):
     assert told.frames[-1].text.startswith("The end, after 150 decisions: ")
 
 
-@pytest.mark.parametrize(("policy", "spec"), CASES[:4] + CASES[8:10])
+@pytest.mark.parametrize(("policy", "spec"), CASES[:4] + CASES[8:11])
 def test_the_scores_are_those_of_the_visitor_and_the_largest_is_shown(policy, spec):
     for frame in moments(rankone.explain(policy, spec, horizon=150, seed=2)):
-        scores = [line.score for line in frame.levels[0]]
-        assert scores[frame.decision[0]] == max(scores)
+        for own, shown in zip(frame.levels, frame.decision, strict=True):
+            scores = [line.score for line in own]
+            assert scores[shown] == max(scores)
 
 
 def test_one_visitor_is_followed_and_what_is_presumed_of_them_is_said():
     told = rankone.explain("mixture-ts", "latent:20x5:classes=2", horizon=3_000, seed=1)
     followed = [frame for frame in told.frames if frame.kind == "visitor"]
-    names = {frame.who.partition(",")[0] for frame in followed}
+    names = {frame.who.partition(", visit")[0] for frame in followed}
     visits = [int(frame.who.rpartition(" ")[2]) for frame in followed]
     assert len(names) == 1
     assert visits == [2**power for power in range(len(visits))]
     assert len(visits) > 5
-    assert "mixture-ts counts them in class " in followed[-1].text
-    assert " of class " in followed[-1].who
+    assert "mixture-ts counts them in its class " in followed[-1].text
+    assert ", truly of class " in followed[-1].who
     own = followed[-1].levels[0]
     assert sum(line.pulls for line in own) == visits[-1], "times are of this visitor alone"
     alike = rankone.explain("thompson", "latent:20x5", horizon=20)
@@ -116,7 +117,7 @@ def test_items_of_a_file_keep_their_names(tmp_path):
     [
         ("latent:20x5", "mixture-ts"),
         ("clustered-linear:12x4:d=3", "mixture-linear-ts"),
-        ("visitors:3x2:d=2", "glm-thompson"),
+        ("visitors:3x2:d=2", "logit-ts"),
         ("needle:2x2", "rank1elim-kl"),
     ],
 )

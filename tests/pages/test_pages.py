@@ -98,7 +98,7 @@ def test_more_factors_and_large_ones_have_the_same_page_without_pairs(open_told,
 
 @pytest.mark.parametrize(
     ("policy", "problem"),
-    [("mixture-ts", "latent:20x5"), ("club", "clustered-linear:12x4:d=3"), ("glm-thompson", "visitors:3x2:d=2")],
+    [("mixture-ts", "latent:20x5"), ("club", "clustered-linear:12x4:d=3"), ("logit-ts", "visitors:3x2:d=2")],
 )
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_visitors_who_come_by_themselves_have_the_same_page(open_told, policy, problem, size):

@@ -90,7 +90,7 @@ function beliefs(factor, frame, title) {
   const parts = [
     element("span", { class: "head title" }, title), element("span"),
     element("span", { class: "scale" }, ...(payoffs ? ["-1", "0", "1"] : ["0", "0.5", "1"]).map((end) => element("span", {}, end))),
-    element("span", { class: "head numbers" }, scored ? "rate · score · times" : "rate · times"),
+    element("span", { class: "head numbers" }, payoffs ? "score" : scored ? "rate · score · times" : "rate · times"),
   ];
   lines.forEach((line, place) => {
     const track = element("div", { class: `track${line[LEFT] ? "" : " out"}` });
@@ -104,10 +104,11 @@ function beliefs(factor, frame, title) {
     if (visits && line[SCORE] !== null) track.append(placed("end", line[SCORE]));
     if (line[PULLS]) track.append(placed("dot", line[CLICKS] / line[PULLS]));
     if (line[TRUTH] !== null) track.append(placed("truth", line[TRUTH]));
-    const score = scored ? ` · ${line[SCORE] === null ? "–" : Math.abs(line[SCORE]) > 1e8 ? "∞" : line[SCORE].toFixed(visits ? 2 : 1)}` : "";
+    const score = line[SCORE] === null ? "–" : Math.abs(line[SCORE]) > 1e8 ? "∞" : line[SCORE].toFixed(visits ? 2 : 1);
+    const seen = [rate(line[CLICKS], line[PULLS]), ...(scored ? [score] : []), short(line[PULLS])].join(" · ");
     parts.push(
       element("span", { class: `name${line[LEFT] ? "" : " gone"}`, title: names[place] }, names[place]), track,
-      element("span", { class: "numbers" }, `${rate(line[CLICKS], line[PULLS])}${score} · ${short(line[PULLS])}`),
+      element("span", { class: "numbers" }, payoffs ? score : seen),
     );
   });
   return element("div", { class: "beliefs" }, ...parts);
@@ -122,7 +123,7 @@ function drawRun() {
   strips.forEach((names, place) => {
     const base = (place + 1) * height;
     const room = Math.floor(labels / 6.2), fitted = (name) => (name.length > room ? `${name.slice(0, room - 1)}…` : name);
-    if (narrow) svg.append(drawn("text", { x: 0, y: base - 15, class: "name" }, fitted(names[0])), drawn("text", { x: 0, y: base - 3, class: "name" }, fitted(`+ ${joined(names.slice(1))}`)));
+    if (narrow && names.length > 1) svg.append(drawn("text", { x: 0, y: base - 15, class: "name" }, fitted(names[0])), drawn("text", { x: 0, y: base - 3, class: "name" }, fitted(`+ ${joined(names.slice(1))}`)));
     else svg.append(drawn("text", { x: 0, y: base - 5, class: "name" }, fitted(joined(names))));
     svg.append(drawn("line", { x1: labels, x2: width - 8, y1: base, y2: base, class: "base" }));
     for (let k = 1; k < frames.length; k += 1) {
@@ -230,7 +231,7 @@ $("truth").addEventListener("change", () => document.body.classList.toggle("no-t
 $("beliefs-title").textContent = data.interval || data.scoredBy ? "What the policy believes" : "What was seen";
 $("beliefs-note").textContent = [
   data.interval && `Bars: ${data.interval}.`, data.scoredBy && `Score${visits ? " (|)" : ""}: ${data.scoredBy}${visits ? "" : ", the largest is shown next"}.`,
-  payoffs || `Dots: clicks per outcome${visits ? " of this visitor" : ""}.`,
+  payoffs ? "" : `Dots: clicks per outcome${visits ? " of this visitor" : ""}.`,
   data.aboutLevels && eliminating && "Times: in sweeps over its own factor.",
   eliminating && "Dashed: the best lower bound. A level whose bar ends to its left is eliminated at the end of the stage.",
 ].filter(Boolean).join(" ");

@@ -211,4 +211,4 @@ def _usual_policy(problem: Problem) -> str:
     known = problem.known()
     if "users" in known:
         return "mixture-linear-ts" if "features" in known else "mixture-ts"
-    return "glm-thompson" if "features" in known else "rank1elim-kl"
+    return "logit-ts" if "features" in known else "rank1elim-kl"

@@ -51,9 +51,10 @@ class VisitRecorder:
     def __init__(self, policy: Policy, problem: Problem, horizon: int, seed: int) -> None:
         self.problem = _scene(problem)
         self.unit = problem.known().get("unit")  # of payoffs; None: clicks
-        self.scored_by = "what the policy expects of this visitor, as drawn or bounded" if policy.uses_context else ""
         self.frames: list[Frame] = []
         self._agent = Agent(policy, *problem.shape, seed=seed, n_context=problem.n_context)
+        presumes = presume.has(type(self._agent.state))
+        self.scored_by = "what the policy expects of this visitor, as drawn or bounded" if presumes else ""
         self._of, self._horizon, self._world = problem, horizon, problem.start()
         self._rng = generator(seed, "explain", problem.digest, policy.label)
         self._context, self._outcome = np.zeros(problem.n_context), np.zeros(1, np.int64)
@@ -78,7 +79,7 @@ class VisitRecorder:
             is_event = visit.who == followed and visit.number.bit_count() == 1  # visits 1, 2, 4, 8, ...
             if is_told_alone or is_event or self._step in wanted:
                 kind = "visitor" if is_event else "decision" if is_told_alone else "stretch"
-                before = "" if is_told_alone else f"{self._stretch_text()} "
+                before = f"{self._stretch_text()} " if self._fresh.total() > 1 else ""
                 self._keep(kind, before + self._visit_text(visit), visit)
         self._keep("end", self._end_text())
         return self.frames
@@ -184,8 +185,8 @@ class VisitRecorder:
 
     def _stretch_text(self) -> str:
         since, total = self.frames[-1], self._fresh.total()
-        span = f"Decisions {since.step + 1:,} to {self._step:,}" if total > 1 else f"Decision {self._step:,}"
         share, lost = percent(self._fresh[_BEST] / total, 2), (self._regret - since.regret) / total
+        span = f"Decisions {since.step + 1:,} to {self._step:,}"
         return f"{span}: {share} showed the best for the visitor, {lost:.2g} lost each."
 
     def _end_text(self) -> str:

@@ -171,4 +171,4 @@ featured.recalls(MixtureLinearState, featured.add_outcome)
 
 @presume.register(MixtureLinearState)
 def _presume(state: Any, context: Any) -> Presumed:
-    return Presumed(state.scores.copy(), f"cluster {state.label[int(context[0])] + 1} of {len(state.theta)}")
+    return Presumed(state.scores.copy(), f"its cluster {state.label[int(context[0])] + 1} of {len(state.theta)}")

@@ -144,4 +144,6 @@ def _score(state: Any, user: int, rng: Any) -> None:
 @presume.register(MixtureState)
 def _presume(state: Any, context: Any) -> Presumed:
     label = int(state.label[int(context[0])])
-    return Presumed(state.scores.copy(), f"class {label + 1} of {len(state.rates)}, {state.members[label]:,.0f} users")
+    return Presumed(
+        state.scores.copy(), f"its class {label + 1} of {len(state.rates)} ({state.members[label]:,.0f} users)"
+    )

@@ -148,7 +148,7 @@ class Arrivals(Problem):
     def visitor(self, world: Any) -> tuple[str, Floats]:
         """Return who is there now, and the click rate of each item."""
         user = int(world.visitor[0])
-        of = "" if self.classes is None else f" of class {self.classes[user] + 1}"
+        of = "" if self.classes is None else f", truly of class {self.classes[user] + 1}"
         return f"user {user + 1}{of}", self.rates[user]
 
     def sample(self, decisions: int, seed: int = 0) -> tuple[Ints, Ints]:

@@ -90,7 +90,7 @@ class ClusteredLinear(Problem):
     def visitor(self, world: Any) -> tuple[str, Floats]:
         """Return who is there now, and the payoff of each item."""
         user = int(world.now[0])
-        return f"user {user + 1} of cluster {self.cluster[user] + 1}", world.payoff.copy()
+        return f"user {user + 1}, truly of cluster {self.cluster[user] + 1}", world.payoff.copy()
 
     def earned(self, clicks: Ints, shown: Ints) -> Floats:
         """Return payoffs."""
