@@ -204,7 +204,10 @@ def test_an_unfinished_problem_says_what_is_missing():
     class Empty(rankone.problems.Problem):
         name = "empty"
 
-    for ask in (lambda: Empty().shape, Empty().start, Empty().to_dict):
+        def __init__(self, rates):
+            """What it takes is kept nowhere."""
+
+    for ask in (lambda: Empty([]).shape, Empty([]).start, Empty([]).to_dict):
         with pytest.raises(InputError, match=r"Expected .* of Empty, but got none. Define it"):
             ask()
 

@@ -50,7 +50,10 @@ class Problem:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that the class turns back into the same problem: by default what it keeps of each parameter."""
-        return {name: _plain(getattr(self, name)) for name in inspect.signature(type(self)).parameters}
+        names = inspect.signature(type(self)).parameters
+        if not all(hasattr(self, name) for name in names):
+            raise self._unfinished("to_dict")
+        return {name: _plain(getattr(self, name)) for name in names}
 
     def _unfinished(self, method: str) -> InputError:
         return InputError(f"{method} of {type(self).__name__}", "none", f"define it: see {__name__}")
