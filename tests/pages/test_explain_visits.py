@@ -87,7 +87,7 @@ def test_one_visitor_is_followed_and_what_is_presumed_of_them_is_said():
     own = followed[-1].levels[0]
     assert sum(line.pulls for line in own) == visits[-1], "times are of this visitor alone"
     alike = rankone.explain("thompson", "latent:20x5", horizon=20)
-    assert "treating all of them alike" in alike.frames[0].text
+    assert "in the same way for all of them" in alike.frames[0].text
     assert all(line.score is None for frame in alike.frames for line in frame.levels[0])
 
 
@@ -134,7 +134,7 @@ def test_a_policy_that_suits_is_taken_where_none_is_named(problem, policy, tmp_p
         ("cascade-kl-ucb", "cascade:8x3", "but got lists"),
         (None, "vial:20x4:d=3", "but got lists"),
         ("uts", "needle:3x3|changes=2", "which is neither"),
-        ("ucb1", "latent:20x5", "Expected a policy that plays combinations"),
+        ("ucb1-elim", "latent:20x5", "Expected a policy that plays combinations"),
         ("thompson", "clustered-linear:12x4:d=3", "Expected a policy that learns from payoffs"),
     ],
 )

@@ -24,7 +24,7 @@ from rankone.specs import amount
 from rankone.wording.combinations import UNNAMED
 from rankone.wording.numbers import percent
 
-SHARES = {(0,): "best for the visitor", (1,): "another"}  # what a frame counts its visits by
+SHARES: dict[Combination, str] = {(0,): "best for the visitor", (1,): "another"}  # what a frame counts its visits by
 _BEST, _ANOTHER = SHARES
 _DENSE, _STRETCHES = 12, 60  # visits told one by one at first, then frames
 _ITEM = "item"
@@ -160,7 +160,10 @@ class VisitRecorder:
         return f"'{self.problem.level_names[_ITEM][shown[0]]}'" if len(shown) == 1 else named(self.problem, shown)
 
     def _start_text(self) -> str:
-        name, alike = self._agent.policy.name, "" if self._agent.policy.uses_context else ", treating all of them alike"
+        name, alike = (
+            self._agent.policy.name,
+            "" if self._agent.policy.uses_context else ", in the same way for all of them",
+        )
         return (
             f"Visitors come as they like, and {name} picks what each of them sees{alike}: "
             f"{amount(self._horizon, 'decision')}. What is best may differ from visitor to visitor; regret compares "
