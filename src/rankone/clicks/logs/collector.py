@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankone.clicks.counts.counts import MOST_POSITIONS, Counts, Sums
-from rankone.clicks.logs.long_tables import hint, reason_text, worst_of
+from rankone.clicks.logs.long_tables import hint, reason_text
 from rankone.clicks.logs.read_report import ReadReport
 from rankone.clicks.logs.source import Oversized, Source
 from rankone.errors import InputError
@@ -136,8 +136,7 @@ class Collector:
         """Stop when the share of bad rows is above the limit."""
         report = self.report
         if report.bad_share > self.rules.max_bad and (at_end or report.rows >= _JUDGED_FROM):
-            worst = worst_of(report.reasons)
-            value = self._found[worst]
+            worst, value = report.worst, self._found[report.worst]
             written = f", look at {self.rules.quarantine}" if self.rules.quarantine is not None else ""
             raise InputError(
                 f"at most {percent(self.rules.max_bad)} rows that cannot be read as {report.format}",

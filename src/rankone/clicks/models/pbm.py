@@ -156,7 +156,6 @@ class PBM(ClickModel):
         The intervals are profile likelihoods (`rankone.clicks.models.fitting.intervals`); se comes from the curvature.
         """
         self._check_fitted()
-        number_in("level", level, "(0, 1)", example=0.95)
         items = [attraction_ends(group, self.scale, level) for group in self._profiles()]
         attraction = with_ends(self.attraction_, *(np.concatenate(column) for column in zip(*items, strict=True)))
         return attraction, self._examination_intervals(level)
@@ -180,10 +179,10 @@ class PBM(ClickModel):
         Rates do not depend on the scale. The interval is the profile likelihood of each pair by itself.
         """
         number, cells = self._query_number(query), self.cells_
-        number_in("level", level, "(0, 1)", example=0.95)
         first, last = cells.item_cells[cells.query_items[number : number + 2]].tolist()
         item, place = cells.item[first:last], cells.position[first:last]
-        low, high = self._rate_ends(number, item, place, level)
+        group = GroupProfile(self, self._group(number))
+        ends = group.rates(item - group.items.start, place, level)
         return pl.DataFrame(
             {
                 "item": cells.items["item"].gather(item),
@@ -191,15 +190,10 @@ class PBM(ClickModel):
                 "impressions": cells.impressions[first:last].astype(np.int64),
                 "clicks": cells.clicks[first:last].astype(np.int64),
                 "rate": self.item_attraction_[item] * self.curves_[self._group(number), place],
-                "low": low,
-                "high": high,
+                "low": np.exp(ends.low),
+                "high": np.minimum(np.exp(ends.high), 1.0),
             }
         )
-
-    def _rate_ends(self, query: int, item: Ints, place: Ints, level: float) -> tuple[Floats, Floats]:
-        group = GroupProfile(self, self._group(query))
-        ends = group.rates(item - group.items.start, place, level)
-        return np.exp(ends.low), np.minimum(np.exp(ends.high), 1.0)
 
     def best(self, level: float = 0.95) -> pl.DataFrame:
         """One row per query: its best pair by the fit, the best that the data support, and what they rest on.

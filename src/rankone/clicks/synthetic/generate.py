@@ -243,7 +243,8 @@ def _written_sessions(
         own = np.where((shape == "lists shown again") == (page == 1), shape, "")
         write(own, shown, begin, "Q", _lists_as_text(query, world.items[documents], own))
         clicked = rng.random(documents.shape) < world.attraction[documents] * world.examination[query]
-        clicked &= shown[:, None] & (np.arange(POSITIONS) < _readable(own)[:, None])
+        readable = POSITIONS - np.where(own == "short lists", _CUT, np.where(own == "duplicate items", 1, 0))
+        clicked &= shown[:, None] & (np.arange(POSITIONS) < readable[:, None])
         if page == 0:
             elsewhere = clicked & late[:, None] & ~(first[:, :, None] == second[:, None, :]).any(axis=2)
             held_back = elsewhere & (elsewhere.cumsum(axis=1) == 1)  # comes after the second list
@@ -262,11 +263,6 @@ def _written_sessions(
     kinds = Counter(table["kind"].to_list())
     tally |= {"rows": table.height, "lists": kinds["Q"], "clicks": kinds["C"]}
     return table.select(text.str.join("\n")).item().encode() + b"\n", tally
-
-
-def _readable(shape: Any) -> Ints:
-    """Return how many places of lists can be clicked."""
-    return POSITIONS - np.where(shape == "short lists", _CUT, np.where(shape == "duplicate items", 1, 0))
 
 
 def _lists_as_text(query: Ints, items: Ints, shape: Any) -> Any:
