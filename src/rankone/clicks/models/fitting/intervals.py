@@ -81,9 +81,8 @@ def attraction_ends(group: GroupProfile, scale: str, level: float) -> tuple[Floa
     """Return standard error (NaN without clicks), low and high of the attraction of every item of a group."""
     references = group.references()
     reference = np.array([references[int(label)] for label in group.label_of_item], np.int64)
-    everyone, factor = np.arange(len(group.a)), np.ones(len(group.a))
+    everyone, factor = np.arange(len(group.a)), 1.0 / group.g[reference] if scale == "as-is" else 1.0
     bounds = group.rates(everyone, reference, level)
-    factor = 1.0 / group.g[reference] if scale == "as-is" else factor
     firsts = {label: int(group.rivals(label, place, level)[0]) for label, place in references.items()}
     first = np.array([firsts[int(label)] for label in group.label_of_item], np.int64)
     other = np.flatnonzero(first != reference)
