@@ -164,7 +164,7 @@ def test_pair_elimination_shows_the_pairs_that_are_left():
         agent.tell(decision, decision.row == 0)
     seen, standing = view(agent.state), race(agent.state)
     assert seen.left.sum() < 6
-    assert (seen.left.reshape(3, 2).any(axis=1) == standing.rows).all()
+    assert (seen.left.reshape(3, 2).any(axis=1) == standing.left[0]).all()
 
 
 @pytest.mark.parametrize(
