@@ -29,7 +29,7 @@ from rankone.kernels.feedback import Scratch
 from rankone.kernels.policy import decide, learn, settled
 from rankone.kernels.world import respond
 from rankone.numerics.kl import kl_lower, kl_upper
-from rankone.numerics.power_law import PowerLaw, fit_power_law
+from rankone.numerics.power_law import fit_power_law
 from rankone.numerics.seeds import generator
 from rankone.paper.claims import Claim, Reproduction
 from rankone.paper.protocol import AS_PRINTED, Played, Protocol
@@ -156,7 +156,7 @@ def bounds_chart(table: pl.DataFrame) -> Chart:
     return Chart(layers.properties(width=460, height=28 * table.height))
 
 
-def growth_exponents(table: pl.DataFrame) -> dict[str, PowerLaw]:
+def growth_exponents(table: pl.DataFrame) -> dict[str, tuple[float, float]]:
     """Return how the regret of each policy grows with K; what the horizon cut off is left out."""
     finished = table.filter(pl.col("share_of_most") < CUT_OFF)
     return {
@@ -165,7 +165,7 @@ def growth_exponents(table: pl.DataFrame) -> dict[str, PowerLaw]:
     }
 
 
-def extreme_needle_chart(table: pl.DataFrame, exponents: Mapping[str, PowerLaw]) -> Chart:
+def extreme_needle_chart(table: pl.DataFrame, exponents: Mapping[str, tuple[float, float]]) -> Chart:
     """Draw regret against K, with the exponents and the K^2 that the paper promises Rank1ElimKL."""
     points = table.select(
         "regret_mean",
@@ -176,15 +176,15 @@ def extreme_needle_chart(table: pl.DataFrame, exponents: Mapping[str, PowerLaw])
         cut_off=pl.col("share_of_most") >= CUT_OFF,
     )
     fitted = pl.DataFrame(
-        [{"panel": "", "policy": policy, "exponent": law.exponent, "se": law.se} for policy, law in exponents.items()]
+        [{"panel": "", "policy": policy, "exponent": law, "se": se} for policy, (law, se) in exponents.items()]
     )
     return parameter_chart(points, "K = L", fitted, title="The extreme needle", theory=2.0)
 
 
-def _claims(tables: dict[str, pl.DataFrame], exponents: Mapping[str, PowerLaw]) -> list[Claim]:
+def _claims(tables: dict[str, pl.DataFrame], exponents: Mapping[str, tuple[float, float]]) -> list[Claim]:
     theorem, events, stages = tables["theorem 1"], tables["lemma 2"], tables["lemma 3"]
     telling = theorem.filter(pl.col("upper_bound") < pl.col("most_regret"))["bound_over_regret"].to_list()
-    ours, theirs = exponents["rank1elim-kl"].exponent, exponents["rank1elim"].exponent
+    ours, theirs = exponents["rank1elim-kl"][0], exponents["rank1elim"][0]
     late = stages.filter((pl.col("never") > 0) | (pl.col("latest_stage") > pl.col("promised_stage")))
     bounded = f"the bound is {min(telling):.0f} to {max(telling):.0f} times the regret, on the {len(telling)} of "
     bounded += f"{theorem.height} problems where it is below the largest regret possible"

@@ -86,10 +86,7 @@ print(rankone.simulate("needle:3x5", "ucb1", 200, runs=2, workers=1).table["regr
 OTHERS = {
     "Numba": "import numba; numba.__version__ = '0.0'",
     "processor": "from numba.core.codegen import JITCPUCodegen as C; C.magic_tuple = lambda codegen: ('arm', 'x', '')",
-    "Python": (
-        "from numba.core.caching import CompileResultCacheImpl as C; base = C.get_filename_base\n"
-        "C.get_filename_base = lambda *given: base(*given).replace('.py', '.pyx')"
-    ),
+    "Python": "sys.implementation.cache_tag = 'cpython-399'",
     "sources": (
         "import pathlib; read = pathlib.Path.read_bytes\n"
         "pathlib.Path.read_bytes = lambda path: read(path) + b' ' * path.name.endswith('play.py')"

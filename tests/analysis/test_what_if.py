@@ -170,14 +170,14 @@ def test_the_command_prints_the_same(tmp_path):
     words = ["what-if", str(tmp_path / "log.csv"), "--target", "row=a,col=x"]
     text = CliRunner().invoke(build_app(), words, catch_exceptions=False).stdout
     for said in (
-        "row a, col x would have earned 0.",
+        "'a' with 'x' would have earned 0.",
         "Assumes: correct logged probabilities",
         "the log earned",
         "snips",
     ):
         assert said in text
     alone = ["what-if", words[1], "--target", "row=a", "--factor", "row", "--factor", "col"]
-    assert "row a would have earned 0." in CliRunner().invoke(build_app(), alone, catch_exceptions=False).stdout
+    assert "'a' would have earned 0." in CliRunner().invoke(build_app(), alone, catch_exceptions=False).stdout
     told = CliRunner().invoke(build_app(), [*words, "--json"], catch_exceptions=False).stdout
     assert json.loads(told)["estimates"][2]["estimator"] == "snips"
 

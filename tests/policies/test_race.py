@@ -14,16 +14,16 @@ SHARP = RankOne([0.99, 0.01, 0.01], [0.99, 0.01])
 def test_losers_leave_the_race(spec):
     agent, rng = as_policy(spec).agent(3, 2), generator(0, spec)
     begin = race(agent.state)
-    assert begin.rows.tolist() == [True] * 3
-    assert begin.cols.tolist() == [True] * 2
+    assert begin.left[0].tolist() == [True] * 3
+    assert begin.left[1].tolist() == [True] * 2
     for _ in range(4000):
         decision = agent.ask()
         agent.tell(decision, int(rng.random() < SHARP.rows[decision.row] * SHARP.cols[decision.col]))
     end = race(agent.state)
     assert end.stage > begin.stage
-    assert end.rows[0]
-    assert end.cols[0]
-    assert np.count_nonzero(end.rows) + np.count_nonzero(end.cols) < 5
+    assert end.left[0][0]
+    assert end.left[1][0]
+    assert np.count_nonzero(end.left[0]) + np.count_nonzero(end.left[1]) < 5
 
 
 def test_others_have_no_race():

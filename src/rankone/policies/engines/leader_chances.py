@@ -14,8 +14,10 @@ from rankone.numerics.structures.hash_tables import NOBODY, number_at
 from rankone.policies.engines.combinations import add_chance, may_show
 from rankone.policies.engines.unimodal import (
     LEADER_ALL,
+    LEADER_CENTRE,
     LEADER_CHAMPION,
     LEADER_LAST,
+    LEADER_REACHED,
     LEADER_USED,
     mean_at,
     reached,
@@ -87,7 +89,7 @@ def leader_chances(state: Any, shown: Any, cross: Any) -> bool:
     if nothing_known(state):
         return fill_evenly(state, cross)
     cross[:] = 0.0
-    last = state.counters[LEADER_LAST]
+    last, centre = state.counters[LEADER_LAST], state.counters[LEADER_CENTRE]
     first, end, best, weight = leaders_among(state)
     if last != NOBODY:
         state.led[last] -= 1
@@ -98,4 +100,9 @@ def leader_chances(state: Any, shown: Any, cross: Any) -> bool:
             state.led[leader] -= 1
     if last != NOBODY:
         state.led[last] += 1
+    if centre != NOBODY:  # a state is the same whether somebody asked for chances or not
+        reached(state, centre)
+    else:
+        state.reach[:] = 0
+        state.counters[LEADER_CENTRE], state.counters[LEADER_REACHED] = NOBODY, 0
     return True
