@@ -162,7 +162,7 @@ def test_export_reads_groups_of_any_size_and_stops_where_the_journal_is_torn(sql
 
 def test_export_refuses_what_it_does_not_know(used, tmp_path):
     db, _ = used
-    assert "Expected an experiment" in str(
+    assert "No such experiment: nobody." in str(
         run.invoke(build_app(), ["export", db, "nobody", "--out", "x.csv"]).exception
     )
     missing = str(tmp_path / "no" / "x.csv")

@@ -64,7 +64,7 @@ def test_configuration_by_file_environment_and_command_line(monkeypatch, tmp_pat
         ("port 8000", "a configuration in TOML"),
         ("port = [1]", "port in"),
         ('allow-origin = "https://a.example"', "allow-origin in"),
-        ("[serve]\nport = 1", "options of `rankone serve`"),
+        ("[serve]\nport = 1", "No such option in"),
     ],
 )
 def test_a_configuration_with_a_typo_is_refused_in_words(monkeypatch, tmp_path, text, message):
@@ -77,7 +77,7 @@ def test_a_configuration_with_a_typo_is_refused_in_words(monkeypatch, tmp_path, 
 
 def test_a_variable_with_a_typo_is_refused_in_words(monkeypatch):
     ours = "RANKONE_SERVE"  # of variables with such a name the reference has a row each
-    with pytest.raises(InputError, match=f"in the environment, but got {ours}_PROT. Did you mean {ours}_PORT"):
+    with pytest.raises(InputError, match=f"in the environment: {ours}_PROT. Did you mean {ours}_PORT"):
         serve(monkeypatch, PROT="8001")
 
 
