@@ -179,3 +179,15 @@ def test_nmf_finds_mixtures_where_it_explores_enough_and_says_how_many_users_it_
     assert found[0] < 0.5 * min(at_random, found[1])
     with pytest.raises(InputError, match="at least 120 users"):
         rankone.as_policy("nmf-bandit:anchors=6,users=100").start(30)
+
+
+def test_an_agent_tells_payoffs_to_a_policy_that_learns_from_them():
+    agent = rankone.Agent("club:users=3,features=2,unit=0.5", 2, n_context=5)
+    decision = agent.ask([1.0, 1.0, 0.0, 0.0, 1.0])
+    agent.tell(decision, -3)
+    assert sum(agent.state.moments[1]) == -1.5
+    for spec, said in (("club:users=3,features=2", 0.5), ("user-ts:users=3", 2)):
+        other = rankone.Agent(spec, 2, n_context=5 if "club" in spec else 1)
+        asked = other.ask([1.0, 1.0, 0.0, 0.0, 1.0] if "club" in spec else [1.0])
+        with pytest.raises(InputError, match="Expected clicked as True or False"):
+            other.tell(asked, said)

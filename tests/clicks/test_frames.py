@@ -174,7 +174,7 @@ def test_counts_say_what_is_in_them(frame):
         counts.top(0)
     with pytest.raises(InputError, match="at least one impression"):
         clicks.Counts(counts.table.head(0))
-    with pytest.raises(InputError, match="no clicks"):
+    with pytest.raises(InputError, match="a column 'clicks', but got the columns"):
         clicks.Counts(counts.table.drop("clicks"))
 
 

@@ -78,7 +78,7 @@ def test_predictions_say_where_they_know_nothing(model):
     first = problem.rows[problem.row_names.index("3")] * problem.cols[0]
     typical = model.typical_attraction()[0] * problem.cols[1]
     assert found["click_probability"].to_list() == [pytest.approx(first), pytest.approx(typical), None, None]
-    with pytest.raises(InputError, match="no 'list'"):
+    with pytest.raises(InputError, match="a column 'list'"):
         model.predict(rows.drop("list"))
 
 

@@ -7,7 +7,6 @@ import pytest
 from rankone import clicks
 from rankone.clicks.counts.count_arrays import lists_of
 from rankone.clicks.models.evaluation import PRIORS
-from rankone.clicks.models.product import ProductModel
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from tests.clicks.logs import long_table, random_sessions, rpc_rows
@@ -16,7 +15,7 @@ from tests.suites.click_models import ClickModelSuite
 
 COLUMNS = {"query": "query", "item": "item", "position": "position", "clicked": "clicked"}
 MODELS = sorted(clicks.MODELS.known())
-PRODUCTS = [name for name in MODELS if issubclass(clicks.MODELS.get(name), ProductModel)]
+PRODUCTS = [name for name in MODELS if issubclass(clicks.MODELS.get(name), clicks.PBM)]
 
 
 @pytest.fixture(scope="module")

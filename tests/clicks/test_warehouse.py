@@ -22,6 +22,7 @@ from tests.live.conftest import postgres, postgres_db  # noqa: F401 - fixtures
 from tests.programs import rankone as command
 
 ROWS = 60_000
+SLOW = "timestamp '2026-01-01' + to_seconds(10 * visitor)"  # of the first thousands of rows all are of one day
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +73,30 @@ def test_counts_of_an_engine_are_those_of_its_rows(engine, named, rows, file):
     assert any(f"the first {FIRST:,} rows" in note for note in answer.counts.notes) == (not named)
 
 
-def test_rows_of_an_engine_are_not_collected(file, monkeypatch):
+@pytest.mark.parametrize(
+    ("columns", "heights", "slice"),
+    [
+        ("headline, image, clicked", [FIRST, 12], None),
+        (f"headline, image, clicked, {SLOW} as seen", [FIRST, 48], "seen"),
+        (
+            "headline, image, clicked, timestamp '2026-01-01 10:00' + to_microseconds(visitor) as seen",
+            [FIRST, 12],
+            None,
+        ),
+        (f"headline, image, clicked, {SLOW} as seen, date '2026-01-01' as loaded", [FIRST, 1, 48], "seen"),
+    ],
+)
+def test_rows_of_an_engine_are_not_collected_and_read_once(columns, heights, slice, file, monkeypatch):
     from rankone.clicks.counts import engine_counts, frames
 
     seen = []
     real = frames.to_polars
     monkeypatch.setattr(engine_counts, "to_polars", lambda table: seen.append(real(table)) or seen[-1])
-    with query_table(f"duckdb:///{file}", "select headline, image, clicked from visits") as lazy:
-        rankone.analyse(lazy, simulations=20)
-    assert [table.height for table in seen] == [FIRST, 12]
+    with query_table(f"duckdb:///{file}", f"select {columns} from visits") as lazy:
+        counts = rankone.analyse(lazy, simulations=20).counts
+    assert [table.height for table in seen] == heights, "only of several columns of times it is asked which moved"
+    assert (counts.columns.slice, int(counts.shown.sum())) == (slice, ROWS)
+    assert (counts.slices is None) == (slice is None)
 
 
 def test_outcomes_that_are_none_are_refused(file):

@@ -33,7 +33,7 @@ def test_a_run_is_told(tmp_path):
     page = told.html()
     assert "'\\u003cb>Buy\\u003c/b>'" in page
     assert "<b>Buy</b>" not in page
-    assert "rankone.Product(**" in page, "what makes it again"
+    assert "problem = Product(**" in page, "what makes it again"
     assert {path.name for path in told.save(tmp_path)} == {"explain.html"}
 
 
@@ -62,5 +62,7 @@ def test_the_command(tmp_path):
     result = CliRunner().invoke(build_app(), words)
     assert result.exit_code == 0
     assert "Learning that cost about" in result.stdout
-    with pytest.raises(InputError, match="Expected a policy that plays combinations, as an explanation asks for"):
+    with pytest.raises(
+        InputError, match="Expected a policy that plays combinations, as the problem needle:2x2x2 asks for"
+    ):
         rankone.explain("ucb1-elim", "needle:2x2x2")

@@ -96,6 +96,25 @@ def test_more_factors_and_large_ones_have_the_same_page_without_pairs(open_told,
     assert page.locator("#run rect").count() > 10
 
 
+@pytest.mark.parametrize(
+    ("policy", "problem"),
+    [("mixture-ts", "latent:20x5"), ("club", "clustered-linear:12x4:d=3"), ("logit-ts", "visitors:3x2:d=2")],
+)
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_visitors_who_come_by_themselves_have_the_same_page(open_told, policy, problem, size):
+    told = rankone.explain(policy, problem, horizon=600, seed=1)
+    page = open_told(told, size)
+    page.keyboard.press("e")
+    first = next(frame for frame in told.frames if frame.kind == "visitor")
+    assert now(page)[1] == first.text
+    assert first.who in page.inner_text("#figures")
+    assert not page.locator("#pairs").is_visible()
+    assert page.locator(".beliefs .name").count() == sum(told.problem.shape)
+    assert ("payoff" in page.inner_text("#figures")) == (policy == "club")
+    page.keyboard.press("End")
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+
+
 def test_the_last_label_of_time_is_not_cut_off(open_told):
     page = open_told(rankone.explain("uts", "needle:2x2", horizon=10_000))
     inside = page.evaluate(

@@ -186,10 +186,14 @@ def test_one_pair_is_settled_at_once():
     assert [frame.kind for frame in frames] == ["start", "settled", "end"]
 
 
-@pytest.mark.parametrize("problem", [SHARP, "needle:2x2"], ids=["values", "name"])
+@pytest.mark.parametrize(
+    "problem",
+    [SHARP, "needle:2x2", rankone.as_problem("latent:4x3"), rankone.as_problem("clustered-linear:4x3:d=2")],
+    ids=["values", "name", "users", "clusters"],
+)
 def test_the_page_says_how_to_make_it_again(problem, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    told = rankone.explain("uts", problem, horizon=40, seed=4)
+    told = rankone.explain(None if "users" in repr(problem) else "uts", problem, horizon=40, seed=4)
     if told.again.startswith("rankone"):
         done = CliRunner().invoke(build_app(), shlex.split(told.again)[1:])
         assert done.exit_code == 0, done.output

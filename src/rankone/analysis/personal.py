@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from rankone.analysis.personal_fits import fit_classes, fit_vectors, labels_of
+from rankone.clicks.counts.counts import check_columns
 from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.errors import InputError
 from rankone.notebook import Answer
@@ -218,10 +219,7 @@ def personal(
     """
     number_in("level", level, "(0, 1)", example=0.05), whole_number("rank", rank)
     table = known_frame(frame)
-    columns = [column for column in (user, item, clicked, shown) if column is not None]
-    known = table.collect_schema().names()
-    if missing := [column for column in columns if column not in known]:
-        raise InputError(f"a column '{missing[0]}'", ", ".join(known), "name the columns")
+    check_columns(table.collect_schema().names(), filter(None, (user, item, clicked, shown)), "name the columns")
     looks = nw.lit(1) if shown is None else nw.col(shown)
     counted = table.select(
         nw.col(user).cast(nw.String).alias("user"),

@@ -117,22 +117,6 @@ def _own_chances(lottery: Any, left: Any, above: Any, steps: Any, cross: Any) ->
 
 
 @noalloc
-def _ranked_chances(order: Any, left: Any, above: Any, steps: Any, cross: Any) -> None:
-    """Fill in the same of a list that is certain: the first of an order."""
-    place = 0
-    for position in range(len(above) + 1):
-        while place < len(order) and not left[order[place]]:
-            place += 1
-        if place == len(order):
-            return
-        if position == len(above):
-            cross[order[place]] = 1.0
-        else:
-            steps[position] = 1.0 if order[place] == above[position] else 0.0
-        place += 1
-
-
-@noalloc
 def count_left(left: Any) -> int:
     """Return how many items are left."""
     count = 0
@@ -165,12 +149,12 @@ def _is_stranger(order: Any, left: Any, item: int, n_free: int) -> bool:
 
 
 @noalloc
-def _gentle_chances(order: Any, left: Any, above: Any, n_free: int, steps: Any, cross: Any) -> None:
-    """Fill in the same of the present list with one stranger at one of its `n_free` positions.
+def _ranked_chances(order: Any, left: Any, above: Any, n_free: int, strangers: int, steps: Any, cross: Any) -> None:
+    """Fill in the same of the first of an order, with one of so many `strangers` at one of the `n_free` positions.
 
-    `left` says which items may be shown; `cross` holds zeros.
+    `left` says which items may be shown; `cross` holds zeros. Without strangers the list is certain.
     """
-    strangers, place, met = count_left(left) - n_free, 0, False
+    place, met = 0, False
     for position in range(len(above) + 1):
         while place < len(order) and not left[order[place]]:
             place += 1
@@ -186,7 +170,8 @@ def _gentle_chances(order: Any, left: Any, above: Any, n_free: int, steps: Any, 
         elif above[position] == usual:
             steps[position] = 1.0 - odd
         else:
-            steps[position] = odd / strangers if _is_stranger(order, left, above[position], n_free) else 0.0
+            is_stranger = odd > 0.0 and _is_stranger(order, left, above[position], n_free)
+            steps[position] = odd / strangers if is_stranger else 0.0
             met = True
 
 
@@ -204,8 +189,8 @@ def _chances(lottery: Any, allowed: Any, above: Any, n_free: int, own: bool, ste
     for item in range(len(left)):
         if left[item]:
             crosses[EXPLORE, item] = 1.0 / (n_left - len(above))
-    _gentle_chances(lottery.present, allowed, above, n_free, steps[GENTLE], crosses[GENTLE])
-    _ranked_chances(lottery.control, allowed, above, steps[CONTROL_LIST], crosses[CONTROL_LIST])
+    _ranked_chances(lottery.present, allowed, above, n_free, n_left - n_free, steps[GENTLE], crosses[GENTLE])
+    _ranked_chances(lottery.control, allowed, above, n_free, 0, steps[CONTROL_LIST], crosses[CONTROL_LIST])
 
 
 @noalloc

@@ -212,6 +212,19 @@ def view(state: Any) -> View | None:
     return None
 
 
+class Presumed(NamedTuple):
+    """What a policy presumes of one visitor."""
+
+    scores: Floats  # what it expects of each combination shown to them, as drawn or bounded
+    group: str = ""  # whom it counts them among, in words
+
+
+@optional
+def presume(state: Any, context: Any) -> Presumed | None:
+    """Return what a policy presumes of the visitor for whom it has just decided; None: it tells nobody apart."""
+    return None
+
+
 class Race(NamedTuple):
     """The stage (from 0), and which levels of each factor are not eliminated."""
 

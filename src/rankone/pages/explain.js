@@ -3,13 +3,13 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const { frames, factors, strips } = data;
-const hasPairs = frames[0].pairs !== null, thing = factors.length === 2 ? "pair" : "combination";
+const { thing, visits, payoffs } = data, hasPairs = frames[0].pairs !== null, best = `the best ${visits ? "for each visitor" : thing}`;
 const [rows, cols] = hasPairs ? factors.map((factor) => factor.levels) : [[], []];
 const [SHOWN, CLICKED, IN] = [0, 1, 2]; // of the tables of pairs
 const $ = (id) => document.getElementById(id);
 const whole = new Intl.NumberFormat("en");
 const [PULLS, CLICKS, LOW, HIGH, SCORE, LEFT, TRUTH] = [0, 1, 2, 3, 4, 5, 6];
-const EVENTS = ["stage ends", "eliminates", "leader", "restarts", "settled", "end"];
+const EVENTS = ["visitor", "stage ends", "eliminates", "leader", "restarts", "settled", "end"];
 const eliminating = frames.some((frame) => frame.stage !== null);
 document.body.classList.add("alive");
 document.querySelector("main").classList.toggle("broad", cols.length > 7 || !hasPairs);
@@ -43,9 +43,9 @@ function showFigures(frame) {
     ["decisions", whole.format(frame.step), `of ${whole.format(data.horizon)}`],
     eliminating
       ? ["stage", frame.stage + 1, `left: ${left.join(", ")}`]
-      : [`leading ${thing}`, frame.leader ? joined(frame.leader) : "–", ""],
-    ["clicks", whole.format(frame.clicks), frame.step ? `${((100 * frame.clicks) / frame.step).toFixed(1)} % of decisions` : ""],
-    ["regret", frame.regret < 100 ? frame.regret.toFixed(1) : whole.format(Math.round(frame.regret)), `clicks lost against always showing the best ${thing}`],
+      : visits ? ["visitor", frame.who || "–", ""] : [`leading ${thing}`, frame.leader ? joined(frame.leader) : "–", ""],
+    [payoffs ? "payoff" : "clicks", whole.format(frame.clicks), frame.step && !payoffs ? `${((100 * frame.clicks) / frame.step).toFixed(1)} % of decisions` : ""],
+    ["regret", frame.regret < 100 ? frame.regret.toFixed(1) : whole.format(Math.round(frame.regret)), `${payoffs ? "payoff" : "clicks"} lost against always showing ${best}`],
   ];
   $("figures").replaceChildren(...figures.map(([name, value, more]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, String(value), element("small", {}, more)))));
@@ -74,8 +74,9 @@ function showPairs(frame) {
   $("pairs").replaceChildren(element("thead", {}, head), element("tbody", {}, ...body));
 }
 
-function placed(kind, left, width) {
-  const mark = element("i", { class: kind });
+const across = (value) => (payoffs ? (value + 1) / 2 : value); // payoffs go from -1 to 1
+function placed(kind, value, width) {
+  const mark = element("i", { class: kind }), left = Math.min(1, Math.max(0, across(value)));
   mark.style.left = `${100 * left}%`;
   if (width !== undefined) mark.style.width = `${100 * width}%`;
   return mark;
@@ -88,8 +89,8 @@ function beliefs(factor, frame, title) {
   const scored = data.scoredBy !== "";
   const parts = [
     element("span", { class: "head title" }, title), element("span"),
-    element("span", { class: "scale" }, element("span", {}, "0"), element("span", {}, "0.5"), element("span", {}, "1")),
-    element("span", { class: "head numbers" }, scored ? "rate · score · times" : "rate · times"),
+    element("span", { class: "scale" }, ...(payoffs ? ["-1", "0", "1"] : ["0", "0.5", "1"]).map((end) => element("span", {}, end))),
+    element("span", { class: "head numbers" }, payoffs ? "score" : scored ? "rate · score · times" : "rate · times"),
   ];
   lines.forEach((line, place) => {
     const track = element("div", { class: `track${line[LEFT] ? "" : " out"}` });
@@ -100,12 +101,14 @@ function beliefs(factor, frame, title) {
       track.append(placed("bar", start, Math.max(0, line[HIGH] - start)), placed("end", line[HIGH]));
       if (line[LOW] !== null) track.append(placed("end", line[LOW]));
     }
+    if (visits && line[SCORE] !== null) track.append(placed("end", line[SCORE]));
     if (line[PULLS]) track.append(placed("dot", line[CLICKS] / line[PULLS]));
     if (line[TRUTH] !== null) track.append(placed("truth", line[TRUTH]));
-    const score = scored ? ` · ${line[SCORE] === null ? "–" : Math.abs(line[SCORE]) > 1e8 ? "∞" : line[SCORE].toFixed(1)}` : "";
+    const score = line[SCORE] === null ? "–" : Math.abs(line[SCORE]) > 1e8 ? "∞" : line[SCORE].toFixed(visits ? 2 : 1);
+    const seen = [rate(line[CLICKS], line[PULLS]), ...(scored ? [score] : []), short(line[PULLS])].join(" · ");
     parts.push(
       element("span", { class: `name${line[LEFT] ? "" : " gone"}`, title: names[place] }, names[place]), track,
-      element("span", { class: "numbers" }, `${rate(line[CLICKS], line[PULLS])}${score} · ${short(line[PULLS])}`),
+      element("span", { class: "numbers" }, payoffs ? score : seen),
     );
   });
   return element("div", { class: "beliefs" }, ...parts);
@@ -120,7 +123,7 @@ function drawRun() {
   strips.forEach((names, place) => {
     const base = (place + 1) * height;
     const room = Math.floor(labels / 6.2), fitted = (name) => (name.length > room ? `${name.slice(0, room - 1)}…` : name);
-    if (narrow) svg.append(drawn("text", { x: 0, y: base - 15, class: "name" }, fitted(names[0])), drawn("text", { x: 0, y: base - 3, class: "name" }, fitted(`+ ${joined(names.slice(1))}`)));
+    if (narrow && names.length > 1) svg.append(drawn("text", { x: 0, y: base - 15, class: "name" }, fitted(names[0])), drawn("text", { x: 0, y: base - 3, class: "name" }, fitted(`+ ${joined(names.slice(1))}`)));
     else svg.append(drawn("text", { x: 0, y: base - 5, class: "name" }, fitted(joined(names))));
     svg.append(drawn("line", { x1: labels, x2: width - 8, y1: base, y2: base, class: "base" }));
     for (let k = 1; k < frames.length; k += 1) {
@@ -164,6 +167,7 @@ function eventName(frame, place) {
     return `${gone ? `out: ${names}` : "nobody out"}${frame.kind === "settled" ? ": settled" : ""}`;
   }
   if (frame.kind === "leader") return `new leader at ${whole.format(frame.step)}`;
+  if (frame.kind === "visitor") return frame.who;
   return frame.kind === "restarts" ? `begins again at ${whole.format(frame.step)}` : "the end";
 }
 
@@ -192,7 +196,7 @@ function go(place) {
   showFigures(frame);
   if (hasPairs) showPairs(frame);
   const leader = frame.leader ?? factors.map(({ levels }) => levels[0]);
-  const partners = (factor) => (data.aboutLevels ? "" : ` with ${joined(leader.filter((_, other) => other !== factor))}`);
+  const partners = (factor) => (data.aboutLevels || factors.length === 1 ? "" : ` with ${joined(leader.filter((_, other) => other !== factor))}`);
   $("levels").replaceChildren(...factors.map(({ name }, factor) => beliefs(factor, frame, `${name}${partners(factor)}`)));
   moveCursor();
   if (at === frames.length - 1) pause();
@@ -226,13 +230,14 @@ $("slider").addEventListener("input", () => go(Number($("slider").value)));
 $("truth").addEventListener("change", () => document.body.classList.toggle("no-truth", !$("truth").checked));
 $("beliefs-title").textContent = data.interval || data.scoredBy ? "What the policy believes" : "What was seen";
 $("beliefs-note").textContent = [
-  data.interval && `Bars: ${data.interval}.`, data.scoredBy && `Score: ${data.scoredBy}, the largest is shown next.`, "Dots: clicks per outcome.",
+  data.interval && `Bars: ${data.interval}.`, data.scoredBy && `Score${visits ? " (|)" : ""}: ${data.scoredBy}${visits ? "" : ", the largest is shown next"}.`,
+  payoffs ? "" : `Dots: clicks per outcome${visits ? " of this visitor" : ""}.`,
   data.aboutLevels && eliminating && "Times: in sweeps over its own factor.",
   eliminating && "Dashed: the best lower bound. A level whose bar ends to its left is eliminated at the end of the stage.",
 ].filter(Boolean).join(" ");
 $("pairs-note").textContent = `Outlined: shown last (● click, ○ none). ★ leads.${eliminating ? " Hatched: eliminated." : frames[0].remaining < data.combinations ? " Hatched: never shown." : ""}`;
-const all = data.combinations, some = all > strips.length ? `The ${strips.length} of ${whole.format(all)} ${thing}s that were shown most. ` : "";
-$("run-note").textContent = `${some}${eliminating ? "Dotted lines: ends of stages. " : ""}Thick base line: the ${thing} leads.`;
+const all = data.combinations, some = !visits && all > strips.length ? `The ${strips.length} of ${whole.format(all)} ${thing}s that were shown most. ` : "";
+$("run-note").textContent = visits ? "What was shown: the best for the visitor, or another." : `${some}${eliminating ? "Dotted lines: ends of stages. " : ""}Thick base line: the ${thing} leads.`;
 addEventListener("resize", drawRun);
 drawRun();
 go(0);

@@ -13,19 +13,22 @@ from typing import Any
 import numpy as np
 
 from rankone.charts.page import filled, whole_page
+from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.numerics.arrays import starts_of
-from rankone.pages.narration import Combination, factor_words, sizes
+from rankone.pages.narration import Combination, factor_words, sizes, thing
 from rankone.pages.recording import MOST_LEVELS, Frame, Recorder
+from rankone.pages.visits import SHARES, VisitRecorder
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, Product, RankOne
-from rankone.problems.registry import as_problem, as_rank_one
+from rankone.problems.registry import as_problem
+from rankone.simulation.work_unit import ready_for
 from rankone.specs import amount, as_seed, as_whole_number
 from rankone.writing import write_file
 
 MOST_STEPS = 1_000_000
 _HERE = Path(__file__).parent
-_AS_THEY_ARE = ("step", "kind", "text", "stage", "clicked", "sweeps", "regret")  # of a frame, for the page
+_AS_THEY_ARE = ("step", "kind", "text", "stage", "clicked", "sweeps", "regret", "who")  # of a frame, for the page
 _MOST_SHOWN, _MOST_STRIPS = 12, 8  # levels of a large factor, and combinations over time, that the page shows
 
 
@@ -43,7 +46,9 @@ def example() -> RankOne:
 def _made_again(policy: Policy, problem: Problem | str | None, horizon: int, seed: int) -> str:
     """Return the command that makes an explanation again; the Python, if the problem was made there."""
     if isinstance(problem, Problem):
-        code = f"import rankone\n\nproblem = rankone.{type(problem).__name__}(**{problem.to_dict()!r})\n"
+        kind = type(problem)
+        code = f"import rankone\nfrom {kind.__module__} import {kind.__name__}\n\n"
+        code += f"problem = {kind.__name__}(**{problem.to_dict()!r})\n"
         return f'{code}rankone.explain({policy.label!r}, problem, horizon={horizon}, seed={seed}).save("explain")'
     options = {"policy": policy.label, "problem": problem, "horizon": horizon, "seed": seed, "out": "explain"}
     words = [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
@@ -60,14 +65,16 @@ class Explanation(Shown):
     seed: int
     frames: list[Frame]  # the moments of the run
     again: str  # the command, or the Python, that makes the same page again
-    about_levels: bool  # estimates are of levels; otherwise of combinations with the leader's other levels
-    sweeps: bool
-    interval: str
-    scored_by: str
+    recorder: Recorder | VisitRecorder  # who played it
 
     def _sentence(self) -> str:
         played = f"{amount(self.horizon, 'decision')} of {self.policy} on {self.problem.name}, seed {self.seed}"
         return f"{played}; save(directory) writes the page to step through."
+
+    @property
+    def _visits(self) -> bool:
+        """Whether visitors come by themselves: estimates are then of the one who is there."""
+        return isinstance(self.recorder, VisitRecorder)
 
     @property
     def _story(self) -> list[Frame]:
@@ -87,7 +94,8 @@ class Explanation(Shown):
             run=f"{self.problem.name}: {sizes(self.problem)} · {amount(self.horizon, 'decision')} · seed {self.seed}",
             again=self.again,
             eliminates=self.frames[0].stage is not None,
-            sweeps=self.sweeps,
+            sweeps=self.recorder.sweeps,
+            visits=self._visits,
             story=[frame.text for frame in self._story],
             some=self._some(),
         )
@@ -109,7 +117,7 @@ class Explanation(Shown):
         total: Counter[Combination] = Counter()
         for frame in self.frames:
             total.update(frame.fresh)
-        strips = [combination for combination, _ in total.most_common(_MOST_STRIPS)]
+        strips = list(SHARES) if self._visits else [each for each, _ in total.most_common(_MOST_STRIPS)]
         starts = starts_of(self.problem.shape)[:-1]
         so_far = np.zeros(len(strips), np.int64)
         frames = []
@@ -121,7 +129,7 @@ class Explanation(Shown):
                 | {
                     "decision": self._names(frame.decision),
                     "leader": self._names(frame.leader),
-                    "clicks": int(frame.clicks[: len(names[0])].sum()),
+                    "clicks": round(float(frame.clicks[: len(names[0])].sum())),
                     "strips": so_far.tolist(),
                     "remaining": alive if frame.pairs is None else int(frame.pairs.left.sum()),
                     "left": [frame.left[first + own].tolist() for first, own in zip(starts, kept, strict=True)],
@@ -133,11 +141,14 @@ class Explanation(Shown):
         return {
             "factors": [{"name": word, "levels": [own[level] for level in some]} for word, own, some in factors],
             "combinations": self.problem.n_combinations,
-            "strips": [self._names(combination) for combination in strips],
+            "strips": [[SHARES[each]] if self._visits else self._names(each) for each in strips],
             "horizon": self.horizon,
-            "aboutLevels": self.about_levels,
-            "interval": self.interval,
-            "scoredBy": self.scored_by,
+            "visits": self._visits,
+            "payoffs": self.recorder.unit is not None,
+            "thing": thing(self.problem),
+            "aboutLevels": self.recorder.about_levels,
+            "interval": self.recorder.interval,
+            "scoredBy": self.recorder.scored_by,
             "frames": frames,
         }
 
@@ -153,7 +164,7 @@ class Explanation(Shown):
 
 
 def explain(
-    policy: Policy | str = "rank1elim-kl",
+    policy: Policy | str | None = None,
     problem: Problem | str | None = None,
     *,
     horizon: int = 20_000,
@@ -162,9 +173,10 @@ def explain(
     """Play one run of a policy on a small problem and return it as an explanation.
 
     Args:
-        policy: a policy or its name; not one that shows lists.
-        problem: a `RankOne`, a `Product` of any number of factors, or its text; default: four headlines and three
-            images.
+        policy: a policy or its name; not one that shows lists. Default: ``rank1elim-kl``; where visitors come by
+            themselves, one that tells them apart.
+        problem: a `RankOne`, a `Product` of any number of factors, visitors who come by themselves (``latent:50x10``,
+            ``visitors:5x4``), or its text; default: four headlines and three images.
         horizon: number of decisions, at most 1,000,000.
         seed: seed of the policy and of the outcomes; None draws one, and the explanation names it.
 
@@ -175,12 +187,28 @@ def explain(
     """
     horizon = as_whole_number("horizon", horizon, most=MOST_STEPS)
     seed = as_seed(seed)
-    player = as_policy(policy)
-    given = example() if problem is None else as_problem(problem)
-    world = given if isinstance(given, Product) else as_rank_one(given, "with factors to draw")
-    player.check_kind(world.decision_kind, world.shape, "an explanation")
-    recorder = Recorder(player.with_horizon(horizon).for_problem(*world.best_decision()), world, horizon, seed)
-    frames = recorder.play()
-    again = _made_again(player, world if isinstance(problem, Problem) else problem, horizon, seed)
-    known = {name: getattr(recorder, name) for name in ("about_levels", "sweeps", "interval", "scored_by")}
-    return Explanation(policy=player, problem=world, horizon=horizon, seed=seed, frames=frames, again=again, **known)
+    world: Any = example() if problem is None else as_problem(problem)
+    visits = not isinstance(world, Product)
+    if world.decision_kind == "list" or (visits and world.visitor(world.start()) is None):
+        what = "lists" if world.decision_kind == "list" else f"{world!r}, which is neither"
+        do = "see `rankone simulate`, which plays it too"
+        raise InputError("factors, or visitors who come by themselves: an explanation shows nothing else", what, do)
+    player = as_policy(policy or _usual_policy(world))
+    ready = ready_for(player, world, horizon)
+    recorder = (VisitRecorder if visits else Recorder)(ready, world, horizon, seed)
+    return Explanation(
+        policy=player,
+        problem=recorder.problem,
+        horizon=horizon,
+        seed=seed,
+        frames=recorder.play(),
+        again=_made_again(player, world if isinstance(problem, Problem) else problem, horizon, seed),
+        recorder=recorder,
+    )
+
+
+def _usual_policy(problem: Problem) -> str:
+    known = problem.known()
+    if "users" in known:
+        return "mixture-linear-ts" if "features" in known else "mixture-ts"
+    return "logit-ts" if "features" in known else "rank1elim-kl"

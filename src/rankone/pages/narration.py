@@ -44,7 +44,7 @@ def combinations(standing: Race) -> int:
 
 def thing(problem: Product) -> str:
     """What a combination is called."""
-    return "pair" if len(problem.shape) == 2 else "combination"
+    return {1: "level", 2: "pair"}.get(len(problem.shape), "combination")
 
 
 def named(problem: Product, levels: Combination) -> str:

@@ -54,7 +54,7 @@ class Frame:
     """One moment of a run."""
 
     step: int  # decisions made
-    kind: str  # start, decision, stretch, leader, stage ends, eliminates, restarts, settled or end
+    kind: str  # start, decision, stretch, visitor, leader, stage ends, eliminates, restarts, settled or end
     text: str
     stage: int | None
     decision: Combination | None  # the last one
@@ -64,10 +64,11 @@ class Frame:
     regret: float
     fresh: dict[Combination, int]  # decisions since the frame before
     shown: Ints  # (levels of all factors,) decisions so far
-    clicks: Ints
+    clicks: Ints | Floats
     left: Mask  # levels not eliminated
     levels: list[list[Estimate]]  # by factor
     pairs: PairTable | None  # of two factors, if they are not too large
+    who: str = ""  # where visitors come by themselves, the one who is there
 
 
 def _respond(world: Any, shown: Any, outcome: Any, rng: Any) -> None:
@@ -76,6 +77,8 @@ def _respond(world: Any, shown: Any, outcome: Any, rng: Any) -> None:
 
 class Recorder:
     """Plays one run and keeps its frames."""
+
+    unit: float | None = None  # of payoffs; None: clicks
 
     def __init__(self, policy: Policy, problem: Product, horizon: int, seed: int) -> None:
         self.problem, self.horizon = problem, horizon
@@ -94,6 +97,7 @@ class Recorder:
         self._fresh: Counter[Combination] = Counter()
         self._last: tuple[AgentDecision, bool] | None = None
         self._regret, self._step = 0.0, 0
+        # Estimates are of levels; otherwise of combinations with the leader's other levels.
         self.about_levels = self._seen(self.agent.state).about == "levels"
         self.sweeps = self.about_levels and race(self.agent.state) is not None
 

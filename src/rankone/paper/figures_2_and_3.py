@@ -42,13 +42,14 @@ class Models:
     problems: Sequence[RankOne]
     model: clicks.PBM | None
 
-    def hardness(self) -> pl.DataFrame:
-        """One row per query: sizes, mu, p_max and gamma."""
-        return pl.DataFrame(
-            [(p.name, p.n_rows, p.n_cols, p.mu, p.p_max, p.gamma, p.best_mean) for p in self.problems],
-            schema=["query", "items", "positions", "mu", "p_max", "gamma", "best"],
-            orient="row",
-        )
+
+def hardness(problems: Sequence[RankOne]) -> pl.DataFrame:
+    """Return one row per query: sizes, mu, p_max and gamma."""
+    return pl.DataFrame(
+        [(p.name, p.n_rows, p.n_cols, p.mu, p.p_max, p.gamma, p.best_mean) for p in problems],
+        schema=["query", "items", "positions", "mu", "p_max", "gamma", "best"],
+        orient="row",
+    )
 
 
 def models(protocol: Protocol) -> Models:
@@ -113,7 +114,10 @@ def fig2(protocol: Protocol) -> Reproduction:
         charts["fig2_models"] = labelled(fitted.model.chart([problem.name for problem in pair]), fitted.source)
     summary = pl.concat([study.summary() for study in played.values()])
     columns = ["problem", "policy", "horizon", "runs", "regret_mean", "regret_se", "regret_median", "regret_p95"]
-    return Reproduction({"queries": _hardness(fitted, pair), "summary": summary.select(columns)}, claims, charts)
+    queries = hardness(pair).select(
+        pl.Series("figure", ["Query 1", "Query 2"]), pl.all(), pl.lit(fitted.source).alias("source")
+    )
+    return Reproduction({"queries": queries, "summary": summary.select(columns)}, claims, charts)
 
 
 def two_queries(problems: Sequence[RankOne], generated: bool) -> tuple[RankOne, RankOne]:
@@ -158,13 +162,6 @@ def judge_two(study: Study, policy: str, reading: str) -> list[Claim]:
     return [Claim(claim, reading, measured, holds) for claim, measured, holds in judged]
 
 
-def _hardness(fitted: Models, pair: Sequence[RankOne]) -> pl.DataFrame:
-    """Return the rows of Query 1 and Query 2, in this order."""
-    called = pl.DataFrame({"figure": ["Query 1", "Query 2"], "query": [problem.name for problem in pair]})
-    table = called.join(fitted.hardness(), on="query", maintain_order="left")
-    return table.with_columns(source=pl.lit(fitted.source))
-
-
 def fig3(protocol: Protocol) -> Reproduction:
     """Figure 3: regret averaged over the 20 most frequent queries, 5 runs each.
 
@@ -180,7 +177,7 @@ def fig3(protocol: Protocol) -> Reproduction:
             charts["fig3"] = labelled(regret_chart(curves, {}, columns=1), fitted.source)
         for policy, reading in READINGS.items():
             claims += judge_average(curves, policy, f"{reading}, n = {horizon:,}")
-    tables = {"average": pl.concat(averages), "by_horizon": by_horizon(claims), "queries": fitted.hardness()}
+    tables = {"average": pl.concat(averages), "by_horizon": by_horizon(claims), "queries": hardness(fitted.problems)}
     return Reproduction(tables, claims, charts)
 
 

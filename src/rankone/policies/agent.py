@@ -118,8 +118,11 @@ class Agent(Shown):
         return decision
 
     def tell(self, decision: AgentDecision, clicked: Any) -> None:
-        """Learn the outcome of a decision: was it clicked? Of a list, one answer a position. Once, in any order."""
-        outcome = _clicks(clicked, self._event.outcomes.shape[1])
+        """Learn the outcome of a decision: was it clicked? Of a list, one answer a position. Once, in any order.
+
+        A policy that learns from payoffs is told how many of its `unit` the decision paid: a whole number.
+        """
+        outcome = _clicks(clicked, self._event.outcomes.shape[1], self.policy.clicks_only)
         self._close(decision)
         self._advance(LEARN, decision.shown, decision.tag, outcome)
 
@@ -170,11 +173,12 @@ def _sizes(policy: Policy, shape: Sequence[int], named: dict[str, int]) -> Shape
         ) from None
 
 
-def _clicks(clicked: Any, count: int) -> list[int]:
+def _clicks(clicked: Any, count: int, clicks_only: bool) -> list[int]:
     given = clicked if count > 1 else [clicked]
     if count > 1 and (isinstance(given, str) or not hasattr(given, "__len__") or len(given) != count):
         raise InputError(f"clicked as {count} answers, one per position", clicked, "tell True or False of each")
     for each in given:
-        if not isinstance(each, (int, float, np.integer, np.floating, np.bool_)) or each not in (0, 1):
+        is_payoff = not clicks_only and isinstance(each, int | np.integer)
+        if not is_payoff and (not isinstance(each, int | float | np.number | np.bool_) or each not in (0, 1)):
             raise InputError("clicked as True or False", each, "tell True for a click and False for none")
     return [int(each) for each in given]

@@ -92,6 +92,10 @@ class Problem:
         """
         return {}
 
+    def visitor(self, world: Any) -> tuple[str, Floats] | None:
+        """Return who is there now, in words, and what each combination earns of them on average; None: nobody says."""
+        return None
+
     def earned(self, clicks: Ints, shown: Ints) -> Floats:
         """Return what outcomes are worth on average, ``(visitors, outcomes)`` to ``(visitors,)``: their clicks.
 

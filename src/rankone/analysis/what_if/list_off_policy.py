@@ -81,42 +81,37 @@ def cross_fitted_lists(log: LoggedLists, seed: int) -> tuple[Floats, Floats]:
     """
     fold = generator(seed, "folds").integers(FOLDS, size=len(log.items))
     parts = [fold == number for number in range(FOLDS)]
-    counts = [count_lists(log.items[own], log.reward[own], log.n_items) for own in parts]
-    total = [np.sum(each, axis=0) for each in zip(*counts, strict=True)]
+    counts = np.array([count_lists(log.items[own], log.reward[own], log.n_items) for own in parts])
     model, mean = np.empty(log.reward.shape), np.empty(len(log.items))
     unknown = bool((log.target >= log.n_items).any())
     for own, counted in zip(parts, counts, strict=True):
-        predict = cascade(ListCounts(*(every - part for every, part in zip(total, counted, strict=True))))
+        predict = cascade(counts.sum(axis=0) - counted)
         model[own] = predict(log.items[own])
         mean[own] = np.nan if unknown else float(log.probability @ predict(log.target).sum(axis=1))
     return model, mean
 
 
-class ListCounts(NamedTuple):
-    """What some lists add up to, by item and position, (items, positions)."""
+def count_lists(items: Ints, clicked: Floats, n_items: int) -> Floats:
+    """Add up lists by item and position, (3, items, positions): clicks, impressions that were reached, last clicks.
 
-    shown: Floats
-    clicked: Floats
-    reached: Floats  # impressions at or above the last click of their list, or in a list without one
-    last: Floats  # last clicks of a list
-
-
-def count_lists(items: Ints, clicked: Floats, n_items: int) -> ListCounts:
-    """Add up lists; clicks may be fractions, any above 0 counts as one where the last is sought."""
+    Impressions are reached at or above the last click of their list, or in a list without one. Clicks may be fractions,
+    any above 0 counts as one where the last is sought.
+    """
     positions = items.shape[1]
     below = np.cumsum(clicked[:, ::-1] > 0.0, axis=1)[:, ::-1]  # clicks from here on
     last = (clicked > 0.0) & (below == 1)
     reached = (below > 0) | (below[:, :1] == 0)
     cells, size = (items * positions + np.arange(positions)).ravel(), n_items * positions
-    sums = [np.bincount(cells, each.ravel(), size) for each in (np.ones_like(clicked), clicked, reached, last)]
-    return ListCounts(*(each.reshape(n_items, positions).astype(float) for each in sums))
+    sums = [np.bincount(cells, each.ravel(), size) for each in (clicked, reached, last)]
+    return np.array(sums, np.float64).reshape(3, n_items, positions)
 
 
-def cascade(counts: ListCounts) -> Callable[[Ints], Floats]:
+def cascade(counts: Floats) -> Callable[[Ints], Floats]:
     """Fit the dependent click model; return what takes lists by number to the probability of a click at each place."""
-    attraction = counts.clicked.sum(axis=1) / np.maximum(counts.reached.sum(axis=1), 1.0)
-    clicks = counts.clicked.sum(axis=0)
-    stops = np.where(clicks > 0.0, counts.last.sum(axis=0) / np.maximum(clicks, 1e-300), 0.0)
+    clicked, reached, last = counts
+    attraction = clicked.sum(axis=1) / np.maximum(reached.sum(axis=1), 1.0)
+    clicks = clicked.sum(axis=0)
+    stops = np.where(clicks > 0.0, last.sum(axis=0) / np.maximum(clicks, 1e-300), 0.0)
 
     def predict(lists: Ints) -> Floats:
         attracted = attraction[lists]

@@ -9,6 +9,7 @@ import polars as pl
 
 from rankone.analysis.what_if.dsjson import CONTEXT, is_dsjson, read_dsjson
 from rankone.analysis.what_if.off_policy import Logged
+from rankone.clicks.counts.counts import check_columns
 from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.clicks.counts.table_files import read_table
 from rankone.errors import InputError
@@ -74,7 +75,7 @@ def usable_rows(
     probability = None
     if not assumed:
         probability = chance or find_column(table, CHANCES, "the probability of a decision", "chance")
-    check_columns(table, [*names, *attributes, *filter(None, (outcome, probability, time))])
+    check_columns(table.columns, [*names, *attributes, *filter(None, (outcome, probability, time))])
     exported = "learned" in table.columns  # what `rankone export` wrote: outcomes that do not count are in it, too
     rows = _in_time(table, time, exported)
     if exported:
@@ -106,13 +107,6 @@ def assumption(uniform: bool, estimated: bool) -> str:
     if uniform and estimated:
         raise InputError("one of uniform and estimated", "both", "say uniform where all was equally likely")
     return "uniform" * uniform + "estimated" * estimated
-
-
-def check_columns(table: pl.DataFrame, names: Sequence[str]) -> None:
-    """Refuse the first column that is not there."""
-    for name in names:
-        if name not in table.columns:
-            raise InputError(f"a column '{name}'", f"the columns {', '.join(table.columns)}", "name another one")
 
 
 def check_outcomes(reward: pl.Series) -> None:

@@ -9,6 +9,7 @@ import polars as pl
 
 from rankone.analysis.what_if import logged_decisions as reading
 from rankone.analysis.what_if.list_off_policy import LoggedLists
+from rankone.clicks.counts.counts import check_columns
 from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.errors import InputError
 from rankone.numerics.arrays import Floats, Ints, starts_of
@@ -155,7 +156,7 @@ def read_lists(
         name: columns[name] or reading.find_column(table, known, what, name) for name, (known, what) in _COLUMNS.items()
     }
     kinds = {} if assumed else _chance_columns(table, chance)
-    reading.check_columns(table, [*names.values(), *kinds.values()])
+    check_columns(table.columns, [*names.values(), *kinds.values()])
     rows = table.select(
         list=pl.col(names["list"]),
         item=pl.col(names["item"]).cast(pl.String),

@@ -165,15 +165,20 @@ def _replay(log: Logged, seed: int) -> Estimate:
     return mean_estimate("replay", log.reward[kept], float(kept.sum()))
 
 
+def other_folds(cell: Ints, reward: Floats, size: int, seed: int) -> tuple[Ints, Floats, Floats]:
+    """Return the fold of each decision; for each fold how often cells were shown and clicked in the other folds."""
+    fold = generator(seed, "folds").integers(FOLDS, size=len(reward))
+    numbers = fold * size + cell
+    shown, clicked = (
+        np.bincount(numbers, each, FOLDS * size).reshape(FOLDS, size) for each in (np.ones(len(reward)), reward)
+    )
+    return fold, shown.sum(axis=0) - shown, clicked.sum(axis=0) - clicked
+
+
 def fold_rates(log: Logged, seed: int) -> tuple[Ints, Floats]:
     """Return the fold of each decision, and for each fold the click rates of all combinations by the other folds."""
-    size = log.target.shape[-1]
-    fold = generator(seed, "folds").integers(FOLDS, size=len(log.reward))
-    cells = fold * size + log.action
-    shown = np.bincount(cells, minlength=FOLDS * size).astype(float).reshape(FOLDS, size)
-    clicked = np.bincount(cells, log.reward, FOLDS * size).reshape(FOLDS, size)
-    others = [(shown.sum(axis=0) - shown[own], clicked.sum(axis=0) - clicked[own]) for own in range(FOLDS)]
-    return fold, np.array([_product(log, *counts) for counts in others])
+    fold, *others = other_folds(log.action, log.reward, log.target.shape[-1], seed)
+    return fold, np.array([_product(log, *counts) for counts in zip(*others, strict=True)])
 
 
 def cross_fitted(log: Logged, seed: int) -> tuple[Floats, Floats]:

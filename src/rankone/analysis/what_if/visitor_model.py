@@ -17,10 +17,9 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from rankone.analysis.what_if.off_policy import FOLDS, Estimate, Logged, effective_size, interval, mean_estimate
+from rankone.analysis.what_if.off_policy import Estimate, Logged, effective_size, interval, mean_estimate, other_folds
 from rankone.errors import InputError
 from rankone.numerics.arrays import Floats, Ints
-from rankone.numerics.seeds import generator
 from rankone.specs import amount
 
 UNKNOWN = "unknown"
@@ -131,18 +130,16 @@ def cross_fitted_visitors(log: Logged, visitors: Visitors, seed: int) -> tuple[F
     np.put_along_axis(levels, 1 + starts + log.cells, 1.0, axis=1)
     both, cell = np.unique(visitors.kind * len(levels) + log.action, return_inverse=True)
     cells = Cells(both // len(levels), both % len(levels), visitors.features, levels)
-    fold, size = generator(seed, "folds").integers(FOLDS, size=len(log.reward)), len(both)
-    places = fold * size + cell.ravel()
-    shown = np.bincount(places, minlength=FOLDS * size).astype(float).reshape(FOLDS, size)
-    clicked = np.bincount(places, log.reward, FOLDS * size).reshape(FOLDS, size)
-    start = fit(cells, shown.sum(axis=0), clicked.sum(axis=0), np.zeros((visitors.features.shape[1], levels.shape[1])))
+    cell = cell.ravel()
+    fold, shown, clicked = other_folds(cell, log.reward, len(both), seed)
+    every, clicks = np.bincount(cell).astype(np.float64), np.bincount(cell, log.reward).astype(np.float64)
+    start = fit(cells, every, clicks, np.zeros((visitors.features.shape[1], levels.shape[1])))
     own, target = np.empty(len(log.reward)), np.empty(len(log.reward))
     group, wanted = log.groups(), np.atleast_2d(log.target)
     pairs, pair = np.unique(visitors.kind * len(wanted) + group, return_inverse=True)
-    for number in range(FOLDS):
-        weights = fit(cells, shown.sum(axis=0) - shown[number], clicked.sum(axis=0) - clicked[number], start)
-        here = fold == number
-        own[here] = cells.rates(weights)[cell.ravel()[here]]
+    for number, counts in enumerate(zip(shown, clicked, strict=True)):
+        weights, here = fit(cells, *counts, start), fold == number
+        own[here] = cells.rates(weights)[cell[here]]
         expected = np.zeros(len(pairs))
         for at in np.flatnonzero(wanted.any(axis=0)):
             rates = sigmoid(visitors.features @ (weights @ levels[at]))

@@ -51,7 +51,6 @@ def fit(
     from rankone import clicks
     from rankone.charts.chart import drawable
     from rankone.cli._progress import progress_bar
-    from rankone.clicks.models.product import ProductModel
 
     chosen = clicks.as_model(model)
     if min_impressions is not None:
@@ -60,7 +59,7 @@ def fit(
         raise InputError("a model of problems with --out", chosen.name, "use --model pbm, or leave it out")
     json_file("--out", out)
     json_file("--save", save)
-    picture = chart or (out and isinstance(chosen, ProductModel) and out.with_suffix(".png")) or None
+    picture = chart or (out and isinstance(chosen, clicks.PBM) and out.with_suffix(".png")) or None
     if picture is not None:
         drawable(picture)
     if quarantine is None and out is not None:
@@ -171,10 +170,10 @@ def _words(facts: dict[str, Any]) -> str:
 
 def _save(model: ClickModel, queries: list[str], out: Path, about: dict[str, Any]) -> None:
     """Write the problems, the most frequent query first; of a product with the intervals of their parameters."""
-    from rankone.clicks.models.product import ProductModel
+    from rankone.clicks import PBM
     from rankone.problems.files import save_problems
 
-    if not isinstance(model, ProductModel):
+    if not isinstance(model, PBM):
         save_problems([model.list_problem(query) for query in queries], out, extra=about)
         return
     attraction, examination = model.intervals()

@@ -11,9 +11,9 @@ from rankone.cli._options import SEED, policy_option, problem_option, whole_numb
 
 @command("explain", example="--policy uts --out out/explain")
 def explain(
-    policy: str = policy_option("rank1elim-kl", "The policy to explain: rank1elim-kl:c=0, uts."),
+    policy: str | None = policy_option(None, "The policy to explain: rank1elim-kl:c=0, uts; default: one that suits."),
     problem: str | None = problem_option(
-        None, "A small problem, such as needle:4x4 or a file; default: headlines and images."
+        None, "A small problem: needle:4x4, latent:50x10, a file; default: headlines and images."
     ),
     horizon: int = typer.Option(20_000, parser=whole_number, help="Decisions of the run.", metavar="N"),
     seed: int = SEED,
@@ -22,10 +22,10 @@ def explain(
     """Show how a policy works, step by step: a page to click through."""
     import rankone
 
-    chosen = rankone.as_policy(policy)  # a wrong name is refused before anything is said
+    chosen = policy and rankone.as_policy(policy)  # a wrong name is refused before anything is said
     if problem is not None:
         rankone.as_problem(problem)
-    print(f"Playing {chosen}; the first time on a machine this takes longer ...", file=sys.stderr)
+    print(f"Playing {chosen or 'a run'}; the first time on a machine this takes longer ...", file=sys.stderr)
     explained = rankone.explain(chosen, problem, horizon=horizon, seed=seed)
     paths = explained.save(out)
     print(explained.frames[-1].text)

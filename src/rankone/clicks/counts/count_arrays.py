@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.counts import LIST_NUMBERS, Counts, as_names, shown_often
+from rankone.clicks.counts.counts import CELL_NUMBERS, LIST_NUMBERS, Counts, as_names, check_columns, shown_often
 from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.errors import InputError
 from rankone.numerics.arrays import Floats, Ints, Mask
@@ -96,10 +96,8 @@ def cells_of(counts: Counts, min_impressions: int, by_previous: bool) -> Cells:
         name: table[name].to_numpy().astype(np.float64) if name in table.columns else np.zeros(0)
         for name in LIST_NUMBERS
     }
-    totals = {name: summed(item, numbers[name], len(starts)).astype(np.int64) for name in ("impressions", "clicks")}
-    names = table.select("query", "item")[starts].with_columns(
-        **{name: pl.Series(total) for name, total in totals.items()}
-    )
+    totals = {name: summed(item, numbers[name], len(starts)).astype(np.int64) for name in CELL_NUMBERS}
+    names = table.select("query", "item")[starts].with_columns(**{name: pl.Series(totals[name]) for name in totals})
     return Cells(
         queries=table["query"].gather(np.flatnonzero(new_query)).to_list(),
         items=names,
@@ -140,7 +138,7 @@ class Lists:
 def lists_of(frame: Any, cells: Cells, n_positions: int) -> Lists:
     """Turn a long table with the columns list, query, item, position, clicked into matrices of numbered items."""
     table = to_polars(known_frame(frame))
-    check_columns(table, "list", "query", "item", "position", "clicked")
+    check_columns(table.columns, ("list", "query", "item", "position", "clicked"), "rename the columns of the lists")
     table = table.select(
         pl.col("list"), *as_names(table.schema, ["query", "item"]), pl.col("position", "clicked").cast(pl.Int64)
     ).filter(pl.col("position") <= n_positions)
@@ -150,13 +148,6 @@ def lists_of(frame: Any, cells: Cells, n_positions: int) -> Lists:
     lists, _ = matrices(rows, n_positions)
     left_out = table.select(pl.struct("list", "query").n_unique()).item() - len(lists.query)
     return dataclasses.replace(lists, left_out=left_out)
-
-
-def check_columns(table: pl.DataFrame, *needed: str) -> None:
-    """Refuse lists without one of the columns."""
-    for column in needed:
-        if column not in table.columns:
-            raise InputError(f"the columns {', '.join(needed)}", f"no '{column}'", "rename the columns of the lists")
 
 
 def matrices(rows: pl.DataFrame, n_positions: int) -> tuple[Lists, tuple[Ints, Ints]]:

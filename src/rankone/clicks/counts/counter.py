@@ -11,12 +11,11 @@ likelihood needs to know which items stood there together. Equal tails are count
 import numpy as np
 import polars as pl
 
+from rankone.clicks.counts.counts import LIST_NUMBERS, Sums
 from rankone.clicks.logs.sessions import NO_ITEM, NO_OUTCOMES, QUERY, REGION, Bytes, Reading
 from rankone.compiling.compiled import compiled
 from rankone.numerics.arrays import Ints, Mask
 from rankone.numerics.structures.hash_tables import HashTable, entry, hash_table, with_room
-
-NUMBERS = ("impressions", "clicks", "examined", "last_clicks")
 
 
 class ListCounter:
@@ -26,7 +25,7 @@ class ListCounter:
         self._with_regions = with_regions
         self._queries = hash_table()
         self._cells = hash_table()
-        self._numbers = np.zeros((len(self._cells.first), len(NUMBERS)), np.int64)
+        self._numbers = np.zeros((len(self._cells.first), len(LIST_NUMBERS)), np.int64)
 
     def add(self, reading: Reading, counted: Mask) -> None:
         """Count those of the first ``len(counted)`` lists of a reading that `counted` marks."""
@@ -35,7 +34,7 @@ class ListCounter:
         self._cells = with_room(self._cells, most)
         missing = len(self._cells.first) - len(self._numbers)
         if missing:
-            self._numbers = np.concatenate([self._numbers, np.zeros((missing, len(NUMBERS)), np.int64)])
+            self._numbers = np.concatenate([self._numbers, np.zeros((missing, len(LIST_NUMBERS)), np.int64)])
         compiled(_count, __name__)(
             reading.heads, reading.items, reading.clicked, counted, self._queries, self._cells, self._numbers
         )
@@ -52,7 +51,7 @@ class ListCounter:
                 "position": ((keys >> 8) & 255).astype(np.uint8),
                 "previous": (keys & 255).astype(np.uint8),
             }
-            | {name: self._numbers[:size, index] for index, name in enumerate(NUMBERS)}
+            | {name: self._numbers[:size, index] for index, name in enumerate(LIST_NUMBERS)}
         )
 
     def query_names(self, queries: Ints, regions: Ints) -> pl.Series:
@@ -89,7 +88,6 @@ def _count(
                     numbers[cell, 3] += 1
 
 
-KEYS = ["query", "last_item", "last_position", "tail"]
 _IN_LIST = ["query", "list"]
 
 
@@ -116,7 +114,7 @@ def tails_of_rows(rows: pl.DataFrame) -> pl.DataFrame:
             last_position=last,
             tail=pl.col("item").filter(position > last),
         )
-        .group_by(KEYS)
+        .group_by("query", "last_item", "last_position", "tail")
         .agg(times=pl.len().cast(pl.Int64))
     )
 
@@ -124,11 +122,8 @@ def tails_of_rows(rows: pl.DataFrame) -> pl.DataFrame:
 class TailCounter:
     """Counts tails of lists whose queries and items are whole numbers, batch by batch."""
 
-    _MERGED_AT = 1 << 18
-
     def __init__(self) -> None:
-        self._tables: list[pl.DataFrame] = []
-        self._waiting = 0
+        self._sums = Sums()
 
     def add(self, queries: pl.Series, items: Ints, clicked: Bytes) -> None:
         """Count the tails of lists as matrices."""
@@ -140,19 +135,13 @@ class TailCounter:
         below = np.where(places > last[:, None], items, NO_ITEM)
         numbers = {f"{index}": below[:, index] for index in range(items.shape[1])}
         table = pl.DataFrame({"query": queries, "last": last, "last_item": clicked_last, **numbers})
-        self._tables.append(table.group_by(pl.all()).agg(times=pl.len().cast(pl.Int64)))
-        self._waiting += self._tables[-1].height
-        if self._waiting > max(self._MERGED_AT, 2 * self._tables[0].height):
-            self._tables, self._waiting = [self._merged()], 0
-
-    def _merged(self) -> pl.DataFrame:
-        return pl.concat(self._tables).group_by(pl.exclude("times")).agg(pl.col("times").sum())
+        self._sums.add(table.group_by(pl.all()).agg(times=pl.len().cast(pl.Int64)))
 
     def table(self) -> pl.DataFrame | None:
         """Return the tails, items by name."""
-        if not self._tables:
+        table = self._sums.total()
+        if table is None:
             return None
-        table = self._merged()
         places = [name for name in table.columns if name.isdigit()]
 
         def name(column: str) -> pl.Expr:
@@ -165,10 +154,3 @@ class TailCounter:
             pl.concat_list([name(index).alias(index) for index in places]).list.drop_nulls().alias("tail"),
             "times",
         )
-
-
-def merged_tails(tables: list[pl.DataFrame]) -> pl.DataFrame | None:
-    """Add up tables of tails."""
-    if not tables:
-        return None
-    return tables[0] if len(tables) == 1 else pl.concat(tables).group_by(KEYS).agg(pl.col("times").sum())

@@ -52,10 +52,7 @@ class Counts(Shown):
             from rankone.clicks.counts.frames import known_frame, to_polars  # which need this file
 
             table = to_polars(known_frame(table))
-        needed = [*CELL, *CELL_NUMBERS]
-        missing = [column for column in needed if column not in table.columns]
-        if missing:
-            raise InputError(f"the columns {', '.join(needed)}", f"no {', '.join(missing)}", "rename them")
+        check_columns(table.columns, [*CELL, *CELL_NUMBERS], "rename the columns")
         keys = [*CELL, "previous"] if "previous" in table.columns else CELL
         numbers = LIST_NUMBERS if "previous" in table.columns else CELL_NUMBERS
         table = table.with_columns(as_names(table.schema, ["query", "item"]))
@@ -156,6 +153,13 @@ class Counts(Shown):
         return self._sentence()
 
 
+def check_columns(known: Sequence[str], needed: Iterable[str], do: str = "name another one") -> None:
+    """Refuse a table without one of the columns that are needed."""
+    for name in needed:
+        if name not in known:
+            raise InputError(f"a column '{name}'", f"the columns {', '.join(known)}", do)
+
+
 def position_title(names: Sequence[str], position: int) -> str:
     """Return what a position is called.
 
@@ -224,9 +228,26 @@ def shown_often(least: int) -> pl.Expr:
     return pl.col("impressions").sum().over("query", "item") >= least
 
 
-def merged(tables: list[pl.DataFrame]) -> pl.DataFrame:
-    """Add up tables of counts, each of which has a cell once."""
-    if len(tables) == 1:
-        return tables[0]
-    keys = [key for key in [*CELL, "previous"] if key in tables[0].columns]
-    return pl.concat(tables).group_by(keys).agg(pl.exclude(keys).sum())
+class Sums:
+    """Tables of counts, or of tails, added up as they come, so that memory follows the number of distinct cells."""
+
+    _AT = 1 << 19  # rows that wait to be added up
+
+    def __init__(self) -> None:
+        self._tables: list[pl.DataFrame] = []
+        self._waiting = 0
+
+    def add(self, table: pl.DataFrame) -> None:
+        """Take a table, in which each cell (or tail) stands once."""
+        self._tables.append(table)
+        self._waiting += len(table)
+        if self._waiting > max(self._AT, 2 * len(self._tables[0])):
+            self.total()
+
+    def total(self) -> pl.DataFrame | None:
+        """Return the sums so far; None where nothing came."""
+        if len(self._tables) > 1:
+            sums = [name for name in (*LIST_NUMBERS, "times") if name in self._tables[0].columns]
+            self._tables = [pl.concat(self._tables).group_by(pl.exclude(sums)).agg(pl.col(sums).sum())]
+            self._waiting = 0
+        return self._tables[0] if self._tables else None

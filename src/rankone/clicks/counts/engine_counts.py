@@ -41,11 +41,7 @@ def engine_counts(
     if clicked is None and with_clicks(first)[0] is not first:
         return None
     columns = find_factor_columns(first, factors, None, clicked, slice)
-    if columns.slice is None:
-        when = _time_of(table, first, columns)
-        notes = tuple(note for note in columns.notes if when is None or not note.startswith(f"Not used: '{when}'"))
-        columns = columns._replace(slice=when, by_day=when is not None and first.schema[when] != pl.Date, notes=notes)
-    outcome, when = first.schema[columns.clicked], columns.slice
+    outcome, when = first.schema[columns.clicked], columns.slice or _time_of(table, first, columns)
     if columns.shown is not None or not (outcome.is_numeric() or outcome == pl.Boolean):
         return None
     told = nw.col(columns.clicked)
@@ -64,6 +60,13 @@ def engine_counts(
     if bad:
         do = "correct them, or name another column"
         raise InputError(f"Column '{columns.clicked}': {bad:,} rows are neither 0 nor 1.", "", do)
+    if columns.slice is None and when is not None:
+        if counted[when].drop_nulls().n_unique() > 1:
+            notes = tuple(note for note in columns.notes if not note.startswith(f"Not used: '{when}'"))
+            columns = columns._replace(slice=when, by_day=first.schema[when] != pl.Date, notes=notes)
+        else:  # one day is no slice of time
+            keys = [*columns.factors]
+            counted = counted.group_by(keys).agg(pl.col(SHOWN, CLICKED, _GOOD).sum())
     visits = None
     if columns.who is not None:
         each = table.group_by(columns.who).agg(visits=nw.len().cast(nw.Float64))
@@ -74,14 +77,18 @@ def engine_counts(
 
 
 def _time_of(table: Any, first: pl.DataFrame, columns: FactorColumns) -> str | None:
-    """Return the column of times that change, though not among the first rows: tables are often in order of time."""
-    for name in first.columns:
-        if first.schema[name] in (pl.Date, pl.Datetime) and name not in (*columns.factors, columns.who):
-            ends = to_polars(table.select(nw.col(name).min().alias("low"), nw.col(name).max().alias("high")))
-            low, high = (days_of(ends[end]) for end in ("low", "high"))
-            if low is not None and high is not None and low[0] != high[0]:
-                return name
-    return None
+    """Return the column of times that may change, though not among the first rows: tables are often in order of time.
+
+    Only of several it is asked which of them do: that reads the table once more.
+    """
+    taken = (*columns.factors, columns.who)
+    able = [name for name in first.columns if first.schema[name] in (pl.Date, pl.Datetime) and name not in taken]
+    for name in able if len(able) > 1 else ():
+        ends = to_polars(table.select(nw.col(name).min().alias("low"), nw.col(name).max().alias("high")))
+        low, high = (days_of(ends[end]) for end in ("low", "high"))
+        if low is not None and high is not None and low[0] != high[0]:
+            return name
+    return able[0] if len(able) == 1 else None
 
 
 def _sliced(first: pl.DataFrame, when: str) -> nw.Expr:

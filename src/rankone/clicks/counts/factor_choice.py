@@ -98,18 +98,16 @@ def _refuse_groups(table: pl.DataFrame, chosen: Sequence[str], one_table: bool) 
     words = {name: set(words_of(name)) for name in chosen if table[name].n_unique() > 1}
     groups = [name for name, own in words.items() if own & GROUP and own <= GROUP | {"name", "id", "title"}]
     goals = [name for name in groups if words[name] & GOALS]
+    name, what, do = "", "", ""
     if goals and (len(chosen) > 1 or not one_table):
-        known = table[goals[0]].unique(maintain_order=True)
+        name, what, do = goals[0], "{:,} goals", "keep the rows of one, as all have the same visitors"
+    elif one_table and groups and len(chosen) > 1:
+        name, what = groups[0], "several tables ({:,})"
+        do = f"keep the rows of one {name}, or name the factors: factors=['headline']"
+    if name:
+        known = table[name].unique(maintain_order=True)
         some = ", ".join(map(str, known.head(3))) + (", ..." if len(known) > 3 else "")
-        got = f"column '{goals[0]}' ({some})"
-        raise InputError(
-            f"This table holds {len(known)} goals:", got, "keep the rows of one, as all have the same visitors"
-        )
-    if one_table and groups and len(chosen) > 1:
-        known = table[groups[0]].unique(maintain_order=True)
-        got = f"column '{groups[0]}' ({', '.join(map(str, known.head(3)))}, ...)"
-        do = f"keep the rows of one {groups[0]}, or name the factors: factors=['headline']"
-        raise InputError(f"This table holds several tables ({len(known):,}):", got, do)
+        raise InputError(f"This table holds {what.format(len(known))}:", f"column '{name}' ({some})", do)
 
 
 def _is_running(table: pl.DataFrame, name: str, chosen: Sequence[str]) -> bool:

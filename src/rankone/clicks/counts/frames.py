@@ -19,7 +19,6 @@ from rankone.clicks.logs.long_tables import (
     missing_texts,
     pooled,
     reason_text,
-    worst_of,
 )
 from rankone.clicks.logs.read_report import ReadReport
 from rankone.errors import InputError, MissingExtra
@@ -91,7 +90,7 @@ def count(
         report.reasons = _reasons(table, conditions)
         if strict or report.bad_share > max_bad:
             limit = "no unusable rows (strict)" if strict else f"at most {percent(max_bad)} unusable rows"
-            worst = worst_of(report.reasons)
+            worst = report.worst
             what, fine = conditions[worst]
             first = to_polars(table.filter(~fine).select(what).head(1)).item()
             value = None if first is None else str(first)

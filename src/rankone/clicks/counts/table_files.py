@@ -103,14 +103,11 @@ def header_of(path: str | os.PathLike[str]) -> list[str]:
     if not file.is_file():
         return []
     head = Source(file).head()
-    if head.startswith(PARQUET):
-        try:
-            return list(pl.read_parquet_schema(file))
-        except pl.exceptions.PolarsError:
-            return []
     try:
+        if head.startswith(PARQUET):
+            return list(pl.read_parquet_schema(file))
         fields = split_head(decoded(head[: head.rfind(b"\n") + 1] or head, file.name))[0]
-    except (InputError, csv.Error):
+    except (InputError, csv.Error, pl.exceptions.PolarsError):
         return []
     return [] if len(fields) < 2 or any(field.isdigit() for field in fields) else fields
 
@@ -118,18 +115,13 @@ def header_of(path: str | os.PathLike[str]) -> list[str]:
 def _read(file: Path, head: bytes) -> pl.DataFrame:
     if head.startswith(PARQUET):
         return pl.read_parquet(file)
-    if head.startswith(_WORKBOOK):
-        return _first_sheet(file)
+    if head.startswith(_WORKBOOK):  # as the text file that a program would export: its header is found in the same way
+        return text_frame(_sheet_text(file), file.name)
     source = Source(file)
     data = source.whole()
     if source.broken:
         raise InputError(f"Cannot read {file.name}:", source.broken, "copy the file again")
     return pl.read_ndjson(data) if head.lstrip().startswith(b"{") else text_frame(data, file.name)
-
-
-def _first_sheet(file: Path) -> pl.DataFrame:
-    """Read a workbook as the text file that a program would export: its header is found in the same way."""
-    return text_frame(_sheet_text(file), file.name)
 
 
 def _sheet_text(file: Path) -> bytes:
@@ -157,17 +149,13 @@ def decoded(data: bytes, name: str) -> str:
     >>> decoded("Grüße".encode("latin-1"), "ab.csv"), decoded(b"\\xef\\xbb\\xbfa,b", "ab.csv")
     ('Grüße', 'a,b')
     """
-    try:
-        if data.startswith(_UTF_16):
-            return data.decode("utf-16")
-        if b"\0" in data:
-            raise InputError("This is neither text nor Parquet:", name, _ENDINGS)
-        try:
-            return data.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            return data.decode("cp1252")
-    except UnicodeDecodeError:
-        raise InputError("Unknown encoding:", name, "save it in UTF-8") from None
+    marked = data.startswith(_UTF_16)
+    if b"\0" in data and not marked:
+        raise InputError("This is neither text nor Parquet:", name, _ENDINGS)
+    for encoding in ("utf-16",) if marked else ("utf-8-sig", "cp1252"):
+        with contextlib.suppress(UnicodeDecodeError):
+            return data.decode(encoding)
+    raise InputError("Unknown encoding:", name, "save it in UTF-8")
 
 
 def split_head(text: str) -> tuple[list[str], str, str]:

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from rankone.clicks.counts.column_kinds import SHOWN, WORDS, is_click_rate, kind_of, nearest
+from rankone.clicks.counts.column_kinds import CLICKED, SHOWN, WORDS, distance, is_click_rate, kind_of, nearest
 from rankone.clicks.counts.column_values import days_of, whole_numbers
 from rankone.clicks.counts.factor_columns import clicks_by_contents
 from rankone.errors import InputError
@@ -20,9 +20,10 @@ def with_clicks(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
     >>> table["clicked"].to_list(), notes[0]
     ([100, 60], "Clicks were computed from 'Views' and 'CTR', to within 2 clicks a row.")
     """
-    kinds = {name: kind_of(table[name]).what for name in table.columns}
-    if "clicked" in kinds.values():
+    called = [name for name in table.columns if distance(name, CLICKED) is not None]
+    if any(kind_of(table[name]).what == "clicked" for name in called):
         return table, ()
+    kinds = {name: kind_of(table[name]).what for name in table.columns}
     shown = nearest([name for name, what in kinds.items() if what == "shown"], SHOWN)
     rate = next((name for name in table.columns if is_click_rate(name)), None)
     free = [name for name, what in kinds.items() if what == "levels"]

@@ -1,7 +1,7 @@
 """One examination curve for all queries: how often each position is looked at, compared with the best one.
 
 Only ratios of examinations are identified, and only between positions that items connect: an item that was shown at
-two positions compares them (`rankone.clicks.models.product`). So the positions fall into components, each with a
+two positions compares them (`rankone.clicks.models.pbm`). So the positions fall into components, each with a
 scale of its own.
 """
 

@@ -53,10 +53,8 @@ class Propensities(Shown):
     @property
     def effective_clicks(self) -> float:
         """As many clicks of equal weight would tell as much (Kish): the square of the sum over the sum of squares."""
-        total, squares = self.table.select(
-            (pl.col("clicks") * pl.col("weight")).sum().alias("total"),
-            (pl.col("clicks") * pl.col("weight") ** 2).sum().alias("squares"),
-        ).row(0)
+        weight, clicks = pl.col("weight"), pl.col("clicks")
+        total, squares = self.table.select((clicks * weight).sum(), squares=(clicks * weight**2).sum()).row(0)
         return float(total**2 / squares) if squares else 0.0
 
     @property
@@ -68,9 +66,8 @@ class Propensities(Shown):
     def weight_clipped(self) -> float:
         """Share of the weight that clipping took away: how far the weighted clicks are from unbiased."""
         known = self.table.filter(pl.col("clicks") > 0).drop_nulls("weight")
-        clicks = known["clicks"].to_numpy()
-        whole = float((clicks / known["propensity"].to_numpy()).sum())
-        return 1.0 - float((clicks * known["weight"].to_numpy()).sum()) / whole if whole else 0.0
+        whole = float((known["clicks"] / known["propensity"]).sum())
+        return 1.0 - float((known["clicks"] * known["weight"]).sum()) / whole if whole else 0.0
 
     @property
     def without_weight(self) -> list[int]:

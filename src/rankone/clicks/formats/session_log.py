@@ -76,7 +76,7 @@ class SessionLog(Format):
             collector.table(cells)
         tails = self._tails.table()
         if tails is not None:
-            collector.tails.append(tails)
+            collector.tails.add(tails)
 
     def _take_finished(self, reading: sessions.Reading, collector: Collector) -> None:
         """Count the lists of finished sessions and move those of the open session to the front."""
@@ -135,29 +135,17 @@ class YandexRPC(SessionLog):
         one_of("clicks", clicks, ("latest", "last-list"))
         one_of("repeats", repeats, ("separate", "merge"))
         one_of("regions", regions, ("apart", "merge"))
-        layout = sessions.Layout(
-            click_fields=4,
-            clicked_item=3,
-            list_fields=6,
-            query=3,
-            region=4,
-            first_item=5,
-            last_list_only=clicks == "last-list",
-            merge_repeats=repeats == "merge",
-            merge_regions=regions == "merge",
-        )
-        super().__init__(layout)
+        layout = sessions.Layout(click_fields=4, clicked_item=3, list_fields=6, query=3, region=4, first_item=5)
+        merged = layout._replace(merge_repeats=repeats == "merge", merge_regions=regions == "merge")
+        super().__init__(merged._replace(last_list_only=clicks == "last-list"))
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:
         """Most of the first rows are queries or clicks of this shape, and nothing speaks for the later challenge."""
         rows = first_rows(head, b"\t")
-        if any(len(row) > 1 and row[1] == b"M" for row in rows) or any(b"," in field for row in rows for field in row):
-            return False
-        fit = sum(
-            len(row) >= 4 and ((row[2] == b"C" and len(row) == 4) or (row[2] == b"Q" and len(row) >= 6)) for row in rows
-        )
-        return bool(rows) and 2 * fit >= len(rows)
+        later = any(row[1:2] == [b"M"] or any(b"," in field for field in row) for row in rows)
+        fit = [(row[2:3] == [b"C"] and len(row) == 4) or (row[2:3] == [b"Q"] and len(row) >= 6) for row in rows]
+        return not later and 0 < len(rows) <= 2 * sum(fit)
 
 
 class YandexPWSC(SessionLog):
@@ -181,14 +169,11 @@ class YandexPWSC(SessionLog):
     def recognises(cls, head: bytes) -> bool:
         """Most of the first rows have the shapes of this log."""
         rows = first_rows(head, b"\t")
-        fit = sum(_fits(row) for row in rows)
-        return bool(rows) and 2 * fit >= len(rows)
+        return 0 < len(rows) <= 2 * sum(map(_fits, rows))
 
 
 def _fits(row: list[bytes]) -> bool:
-    if len(row) < 4:
-        return False
-    if row[1] == b"M":
+    if len(row) < 4 or row[1] == b"M":
         return len(row) == 4
     if row[2] == b"C":
         return len(row) == 5

@@ -259,7 +259,7 @@ class Table(Format):
             collector.report.add("duplicate items", len(rows) - int(cells["impressions"].sum()))
             collector.table(cells)
             if with_lists and collector.rules.tails:
-                collector.tails.append(tails_of_rows(rows))
+                collector.tails.add(tails_of_rows(rows))
 
 
 def _separator(text: str | None) -> str | None:

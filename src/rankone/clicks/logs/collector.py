@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankone.clicks.counts.counter import merged_tails
-from rankone.clicks.counts.counts import MOST_POSITIONS, Counts, merged
-from rankone.clicks.logs.long_tables import hint, reason_text, worst_of
+from rankone.clicks.counts.counts import MOST_POSITIONS, Counts, Sums
+from rankone.clicks.logs.long_tables import hint, reason_text
 from rankone.clicks.logs.read_report import ReadReport
 from rankone.clicks.logs.source import Oversized, Source
 from rankone.errors import InputError
@@ -26,7 +25,6 @@ Progress = Callable[[int, int, int], None]
 
 _JUDGED_FROM = 10_000  # rows after which the share of bad rows is judged while reading
 _SHOWN_TEXT = 1_000
-_MERGED_AT = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,10 +64,8 @@ class Collector:
         self.rules = rules
         self.report = ReadReport()
         self.held_out: list[pl.DataFrame] = []
-        self._tables: list[pl.DataFrame] = []
-        self._waiting = 0
+        self._cells, self.tails = Sums(), Sums()
         self.rows_of_counts = 0  # rows of an aggregated log that were taken
-        self.tails: list[pl.DataFrame] = []
         self._found: dict[str, str | None] = {}  # the first value that each reason was given for
         self._file, self._rows_before = Path(), 0
         self._quarantine: TextIO | None = None
@@ -106,11 +102,7 @@ class Collector:
 
     def table(self, cells: pl.DataFrame) -> None:
         """Take counts; tables are added up as they come, so that memory follows the number of distinct cells."""
-        self._tables.append(cells)
-        self._waiting += len(cells)
-        if self._waiting > max(_MERGED_AT, 2 * len(self._tables[0])):
-            self._tables = [merged(self._tables)]
-            self._waiting = 0
+        self._cells.add(cells)
 
     def holds_out(self, keys: Ints | npt.NDArray[np.uint64]) -> Mask:
         """Choose what to hold out by a hash of the session (or list), so that the choice needs no memory."""
@@ -144,8 +136,7 @@ class Collector:
         """Stop when the share of bad rows is above the limit."""
         report = self.report
         if report.bad_share > self.rules.max_bad and (at_end or report.rows >= _JUDGED_FROM):
-            worst = worst_of(report.reasons)
-            value = self._found[worst]
+            worst, value = report.worst, self._found[report.worst]
             written = f", look at {self.rules.quarantine}" if self.rules.quarantine is not None else ""
             raise InputError(
                 f"at most {percent(self.rules.max_bad)} rows that cannot be read as {report.format}",
@@ -160,8 +151,8 @@ class Collector:
 
     def counts(self) -> Counts:
         """Return all counts taken."""
-        if not self._tables:
+        cells = self._cells.total()
+        if cells is None:
             raise InputError("at least one result list or impression", "none in the log", "check the file and format")
-        cells = merged(self._tables)
         self.report.add("cells in several rows", max(self.rows_of_counts - len(cells), 0))
-        return Counts(cells, self.report, tails=merged_tails(self.tails))
+        return Counts(cells, self.report, tails=self.tails.total())

@@ -30,11 +30,6 @@ def missing_texts(named: str | Iterable[str] | None) -> list[str]:
     return list(dict.fromkeys(["", *(named.split(",") if isinstance(named, str) else named)]))
 
 
-def worst_of(reasons: dict[str, int]) -> str:
-    """Return the most frequent reason."""
-    return max(reasons, key=reasons.__getitem__)
-
-
 def reason_text(reason: str, value: str | None) -> str:
     """Return a reason with a value that was found.
 

@@ -54,6 +54,11 @@ class ReadReport(Shown):
         return self.rows - self.rows_quarantined
 
     @property
+    def worst(self) -> str:
+        """The most frequent reason why rows were set aside."""
+        return max(self.reasons, key=self.reasons.__getitem__)
+
+    @property
     def bad_share(self) -> float:
         """Share of the rows that could not be read."""
         return self.rows_quarantined / self.rows if self.rows else 0.0

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import check_columns, lists_of, matrices, numbered
-from rankone.clicks.counts.counts import Counts, as_names, position_number
+from rankone.clicks.counts.count_arrays import lists_of, matrices, numbered
+from rankone.clicks.counts.counts import Counts, as_names, check_columns, position_number
 from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.clicks.models.base import MODELS, ClickModel, FitProgress, as_model, parameters
 from rankone.notebook import Shown
@@ -65,12 +65,9 @@ def _scores(model: ClickModel, lists: Any) -> tuple[Evaluation, Floats]:
     shown = held_out.shown
     per_list = np.where(shown, np.log(_chance(conditional, held_out.clicked)), 0.0).sum(axis=1) / shown.sum(axis=1)
     seen = shown.sum(axis=0)
+    bits = [np.where(shown, np.log2(_chance(each, held_out.clicked)), 0.0) for each in (marginal, conditional)]
     by_rank, given_above = (
-        np.where(seen > 0, 2.0 ** (-bits / np.maximum(seen, 1)), np.nan)
-        for bits in (
-            np.where(shown, np.log2(_chance(each, held_out.clicked)), 0.0).sum(axis=0)
-            for each in (marginal, conditional)
-        )
+        np.where(seen > 0, 2.0 ** (-each.sum(axis=0) / np.maximum(seen, 1)), np.nan) for each in bits
     )
     scores = Evaluation(
         model=model.name,
@@ -173,7 +170,7 @@ def _chance(probability: Floats, clicked: Any) -> Floats:
 def predicted(model: ClickModel, frame: Any) -> pl.DataFrame:
     """Return the rows with the columns click_probability and, where clicks are known, given_clicks_above."""
     table = to_polars(known_frame(frame))
-    check_columns(table, "list", "query", "item", "position")
+    check_columns(table.columns, ("list", "query", "item", "position"), "rename the columns of the lists")
     cells, with_clicks = model.cells_, "clicked" in table.columns
     rows = table.select(
         pl.int_range(pl.len()).alias("row"),

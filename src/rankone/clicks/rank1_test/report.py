@@ -108,10 +108,8 @@ class Rank1Report(Answer):
             return "Too few simulations to tell whether factors interact."
         if not self.doubts:
             return f"No sign of interaction in any of {tested} {kind}."
-        return f"Factors seem to interact in {len(self.doubts)} of {tested} {kind}, most clearly {self._first_doubt()}."
-
-    def _first_doubt(self) -> str:
-        return cut_text(self.doubts[0].name, 6)
+        first = cut_text(self.doubts[0].name, 6)
+        return f"Factors seem to interact in {len(self.doubts)} of {tested} {kind}, most clearly {first}."
 
     @property
     def _coarse(self) -> list[Rank1Check]:

@@ -12,9 +12,9 @@ Where clicks scatter more than binomially (`rankone.clicks.counts.dispersion`) t
 dispersion; an estimated one adds its own scatter to the simulated statistics.
 """
 
-import functools
 import math
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,7 @@ import polars as pl
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion
 from rankone.clicks.counts.factor_counts import FactorCounts
 from rankone.clicks.models.fitting.intervals import places_information
-from rankone.clicks.models.product import place_components
+from rankone.clicks.models.pbm import place_components
 from rankone.clicks.rank1_test.misfit import measure_misfit
 from rankone.clicks.rank1_test.report import Rank1Check
 from rankone.numerics.arrays import Floats, Ints, starts_of
@@ -32,8 +32,6 @@ from rankone.wording.lists import listed
 
 #: Called while tables are simulated: simulations done, simulations in all.
 CheckProgress = Callable[[int, int], None]
-#: Measures tables (shown, clicked): returns their statistics and the rates of their products.
-Measure = Callable[[Ints, Ints], tuple[Floats, Floats]]
 
 EXACT_TO = 1e-3  # of the statistic: more than fits may be off
 _ENOUGH = 50  # tables as far from rank 1 as the data: the p-value is known well enough (Besag and Clifford 1991)
@@ -61,13 +59,13 @@ def check_two(
     counts = counts._replace(cells=counts.cells[order], shown=counts.shown[order], clicked=counts.clicked[order])
     shown, clicked, whole = counts.shown, counts.clicked, len(counts.factors) == 2
     paired = _paired(counts, pair) if simulations and not whole else None
-    measure = functools.partial(_measured, counts.cells, counts.sizes, paired)
-    statistics, fitted = measure(shown[None], clicked[None], None if rates is None else rates[None, order])
+    test = _Test(counts.cells, counts.sizes, paired, dispersion)
+    statistics, fitted = test.measured(shown[None], clicked[None], None if rates is None else rates[None, order])
     statistic, rates = float(statistics[0]) / dispersion.value, fitted[0]
     law: Floats = np.zeros(0)
     constraints, testable = _two_constraints(counts) if whole else _constraints(counts, pair, simulations > 0)
     if testable and simulations:
-        law = _simulated(statistic, rates, shown, simulations, rng, progress, measure, dispersion)
+        law = test.simulated(statistic, rates, shown, simulations, rng, progress)
     progress(simulations, simulations)
     p_value = (1 + _reach(law, statistic)) / (1 + len(law)) if len(law) else None
     misfit_rng = generator(int(shown.sum()), int(clicked.sum()), "misfit")
@@ -100,49 +98,42 @@ def _paired(counts: FactorCounts, pair: tuple[int, int]) -> tuple[Ints, tuple[in
     return np.column_stack([numbered, counts.cells[:, others]]), (len(known), *(counts.sizes[each] for each in others))
 
 
-def _measured(
-    cells: Ints,
-    sizes: tuple[int, ...],
-    paired: tuple[Ints, tuple[int, ...]] | None,
-    shown: Ints,
-    clicked: Ints,
-    rates: Floats | None = None,
-) -> tuple[Floats, Floats]:
-    """Return the likelihood-ratio statistic of each table (tables, cells), and the rates of its product."""
-    rates = product_rates(cells, sizes, shown, clicked) if rates is None else rates
-    statistics = deviances(shown, clicked, rates).sum(axis=1)
-    if paired is not None:  # else against any rates
-        statistics = statistics - deviances(shown, clicked, product_rates(*paired, shown, clicked)).sum(axis=1)
-    return np.maximum(statistics, 0.0), rates
+class _Test(NamedTuple):
+    """The product of levels (`cells`, `sizes`) against one with a value for each pair, or against any rates."""
 
+    cells: Ints
+    sizes: tuple[int, ...]
+    paired: tuple[Ints, tuple[int, ...]] | None
+    dispersion: Dispersion
 
-def _simulated(
-    statistic: float,
-    rates: Floats,
-    shown: Ints,
-    simulations: int,
-    rng: np.random.Generator,
-    progress: CheckProgress,
-    measure: Measure,
-    dispersion: Dispersion,
-) -> Floats:
-    """Return simulated statistics, corrected by a second round; fewer than asked for if many reach the statistic.
+    def measured(self, shown: Ints, clicked: Ints, rates: Floats | None = None) -> tuple[Floats, Floats]:
+        """Return the likelihood-ratio statistic of each table (tables, cells), and the rates of its product."""
+        rates = product_rates(self.cells, self.sizes, shown, clicked) if rates is None else rates
+        statistics = deviances(shown, clicked, rates).sum(axis=1)
+        if self.paired is not None:
+            statistics = statistics - deviances(shown, clicked, product_rates(*self.paired, shown, clicked)).sum(axis=1)
+        return np.maximum(statistics, 0.0), rates
 
-    The statistics are those of binomial clicks; the one of the data has to be divided by the dispersion.
-    """
-    once, twice, scale = np.zeros(0), np.zeros(0), np.zeros(0)
-    while True:
-        size = min(max(1, min(_AT_ONCE, _CELLS_AT_ONCE // len(rates))), simulations - len(once))
-        outcomes = np.broadcast_to(shown, (size, len(rates)))
-        drawn, fitted = measure(outcomes, rng.binomial(outcomes, rates))
-        again, _ = measure(outcomes, rng.binomial(outcomes, fitted))
-        once, twice = np.append(once, drawn), np.append(twice, again)
-        if math.isfinite(dispersion.freedom):
-            scale = np.append(scale, rng.chisquare(dispersion.freedom, size) / dispersion.freedom)
-        law = _corrected(once, twice) / (scale if len(scale) else 1.0)
-        progress(len(once), simulations)
-        if len(once) >= simulations or _reach(law, statistic) >= _ENOUGH:
-            return law
+    def simulated(
+        self, statistic: float, rates: Floats, shown: Ints, simulations: int, rng: Any, progress: CheckProgress
+    ) -> Floats:
+        """Return simulated statistics, corrected by a second round; fewer than asked for if many reach the statistic.
+
+        The statistics are those of binomial clicks; the one of the data has to be divided by the dispersion.
+        """
+        once, twice, scale, freedom = np.zeros(0), np.zeros(0), np.zeros(0), self.dispersion.freedom
+        while True:
+            size = min(max(1, min(_AT_ONCE, _CELLS_AT_ONCE // len(rates))), simulations - len(once))
+            outcomes = np.broadcast_to(shown, (size, len(rates)))
+            drawn, fitted = self.measured(outcomes, rng.binomial(outcomes, rates))
+            again, _ = self.measured(outcomes, rng.binomial(outcomes, fitted))
+            once, twice = np.append(once, drawn), np.append(twice, again)
+            if math.isfinite(freedom):
+                scale = np.append(scale, rng.chisquare(freedom, size) / freedom)
+            law = _corrected(once, twice) / (scale if len(scale) else 1.0)
+            progress(len(once), simulations)
+            if len(once) >= simulations or _reach(law, statistic) >= _ENOUGH:
+                return law
 
 
 def _corrected(once: Floats, twice: Floats) -> Floats:

@@ -18,7 +18,7 @@ import numpy as np
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import extends
 from rankone.errors import InputError
-from rankone.kernels.policy import decide, learn
+from rankone.kernels.policy import Presumed, decide, learn, presume
 from rankone.numerics.arrays import Floats, Ints, Mask
 from rankone.policies.arrivals import featured
 from rankone.policies.arrivals.featured import FT_ASKED, Featured, FeaturedPolicy
@@ -254,3 +254,9 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
 
 
 featured.recalls(CLUBState, _record)
+
+
+@presume.register(CLUBState)
+def _presume(state: Any, context: Any) -> Presumed:
+    alike = state.members[state.component[int(context[0])]]
+    return Presumed(state.scores.copy(), f"a cluster of {alike:,} of {len(state.members):,} users")

@@ -18,6 +18,7 @@ import numpy as np
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import extends
 from rankone.errors import InputError
+from rankone.kernels.policy import Presumed, presume
 from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.arrivals.model import read_model
 from rankone.policies.arrivals.users import copy_row, pick_by
@@ -127,3 +128,10 @@ def _score_ts(state: Any, user: int, rng: Any) -> None:
             if pulls > 0.0:
                 state.weights[each] += clicks * math.log(rate) + (pulls - clicks) * math.log(1.0 - rate)
     copy_row(state.scores, state.rates[pick_by(state.weights, rng)])
+
+
+@presume.register(_KnownState)
+def _presume(state: Any, context: Any) -> Presumed:
+    fitting = np.flatnonzero((state.rates == state.scores).all(axis=1))
+    said = f"class {fitting[0] + 1} of {len(state.rates)}" if len(fitting) else "no class, as none fits"
+    return Presumed(state.scores.copy(), said)

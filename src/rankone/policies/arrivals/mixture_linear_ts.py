@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import extends
-from rankone.kernels.policy import decide, learn
+from rankone.kernels.policy import Presumed, decide, learn, presume
 from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.arrivals import featured
 from rankone.policies.arrivals.featured import Featured, FeaturedPolicy
@@ -167,3 +167,8 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
 
 
 featured.recalls(MixtureLinearState, featured.add_outcome)
+
+
+@presume.register(MixtureLinearState)
+def _presume(state: Any, context: Any) -> Presumed:
+    return Presumed(state.scores.copy(), f"its cluster {state.label[int(context[0])] + 1} of {len(state.theta)}")

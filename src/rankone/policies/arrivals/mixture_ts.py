@@ -20,6 +20,7 @@ import numpy as np
 
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import extends
+from rankone.kernels.policy import Presumed, presume
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
 from rankone.policies.arrivals.model import read_model
@@ -138,3 +139,11 @@ def _score(state: Any, user: int, rng: Any) -> None:
         _move(state, user, label, 1.0)
         state.label[user] = label
     copy_row(state.scores, state.rates[label])
+
+
+@presume.register(MixtureState)
+def _presume(state: Any, context: Any) -> Presumed:
+    label = int(state.label[int(context[0])])
+    return Presumed(
+        state.scores.copy(), f"its class {label + 1} of {len(state.rates)} ({state.members[label]:,.0f} users)"
+    )

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import extends
 from rankone.errors import InputError
-from rankone.kernels.policy import decide, learn, relearn
+from rankone.kernels.policy import Presumed, decide, learn, presume, relearn
 from rankone.numerics.arrays import Floats, Ints
 from rankone.policies.arrivals.users import (
     U_NEXT,
@@ -273,3 +273,8 @@ def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
     state.counters[U_SEEN] += pulls
     state.pulls[user, item] += pulls
     state.clicks[user, item] += clicks
+
+
+@presume.register(NMFState)
+def _presume(state: Any, context: Any) -> Presumed:
+    return Presumed(state.mixing[int(context[0])] @ state.rates)  # scores are marks where it explores

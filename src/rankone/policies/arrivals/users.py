@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 
 from rankone.compiling.compiled import noalloc
 from rankone.errors import InputError
-from rankone.kernels.policy import set_context
+from rankone.kernels.policy import Presumed, presume, set_context
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.betas.beta import draw_beta
 from rankone.numerics.states import resized, start_state
@@ -99,6 +99,11 @@ def user_in(state: Any, context: Any) -> int:
 @set_context.register(Users)
 def _set_context(state: Any, context: Any) -> None:
     state.counters[U_WHOSE] = user_in(state, context)
+
+
+@presume.register(Users)
+def _presume(state: Any, context: Any) -> Presumed:
+    return Presumed(state.scores.copy())
 
 
 @noalloc

@@ -17,7 +17,7 @@ import numpy as np
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import extends
 from rankone.errors import InputError
-from rankone.kernels.policy import decide, learn, relearn, set_context
+from rankone.kernels.policy import Presumed, decide, learn, presume, relearn, set_context
 from rankone.numerics.arrays import Floats, Ints, starts_of
 from rankone.policies.base import AtLeast0
 from rankone.policies.combination_policy import CombinationPolicy
@@ -172,3 +172,12 @@ def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
         _set_features(state, x, state.visitor, 1, shown)
         _record(state, x, pulls, clicks)
         state.counters[REG_LEARNED] += pulls
+
+
+@presume.register(LogitCombinationState)
+def _presume(state: Any, context: Any) -> Presumed:
+    worth = np.insert(context, 0, 1.0) @ state.work[0].reshape(len(state.visitor), -1)
+    logits = worth[:1]
+    for first, size in zip(state.first, state.sizes, strict=True):
+        logits = np.add.outer(logits, worth[first : first + size]).ravel()
+    return Presumed(1.0 / (1.0 + np.exp(-logits)))

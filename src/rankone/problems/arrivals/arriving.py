@@ -20,7 +20,7 @@ from rankone.kernels.world import loss, observe, respond
 from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.seeds import generator
 from rankone.problems.base import Problem
-from rankone.problems.product_input import checked_shares, probabilities
+from rankone.problems.product_input import Names, checked_shares, level_names, probabilities
 from rankone.problems.registry import family
 from rankone.specs import number_in, one_of, whole_number
 
@@ -90,6 +90,7 @@ class Arrivals(Problem):
         visits: 0, or about how often each user comes before going for good: a tenth of the users are there at a time,
             and new ones join one by one (once all have been there, the first return).
         classes: for each user the number of its class, where users of a class have the same rates.
+        item_names: optional texts, one per item.
         name: what tables call it.
 
     >>> Arrivals([[0.5, 0.2], [0.1, 0.4]], name="mine")
@@ -106,6 +107,7 @@ class Arrivals(Problem):
         shares: Sequence[float] | None = None,
         visits: int = 0,
         classes: Sequence[int] | None = None,
+        item_names: Names = None,
         name: str | None = None,
     ) -> None:
         self.rates = probabilities(rates, "rates", dimensions=2)
@@ -115,6 +117,7 @@ class Arrivals(Problem):
         self.classes = None if classes is None else np.array(classes, np.int64)
         if self.classes is not None and self.classes.shape != (users,):
             raise InputError("a class for each user", f"{self.classes.size} classes", f"name {users} classes")
+        self.item_names = level_names(item_names, self.rates.shape[1], "item")
         self.name = self._named(name, *self.rates.shape)
 
     @property
@@ -141,6 +144,12 @@ class Arrivals(Problem):
             first = [int(np.flatnonzero(self.classes == each)[0]) for each in np.unique(self.classes)]
             told["means"] = tuple(self.rates[first].ravel().tolist())
         return told
+
+    def visitor(self, world: Any) -> tuple[str, Floats]:
+        """Return who is there now, and the click rate of each item."""
+        user = int(world.visitor[0])
+        of = "" if self.classes is None else f", truly of class {self.classes[user] + 1}"
+        return f"user {user + 1}{of}", self.rates[user]
 
     def sample(self, decisions: int, seed: int = 0) -> tuple[Ints, Ints]:
         """Return what a log of items drawn at random holds: how often each was shown to each user, and clicked.

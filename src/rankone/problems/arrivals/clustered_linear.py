@@ -87,6 +87,11 @@ class ClusteredLinear(Problem):
         """Return how many users and features there are, and what an outcome of 1 stands for."""
         return {"users": len(self.cluster), "features": self.weights.shape[1], "unit": UNIT}
 
+    def visitor(self, world: Any) -> tuple[str, Floats]:
+        """Return who is there now, and the payoff of each item."""
+        user = int(world.now[0])
+        return f"user {user + 1}, truly of cluster {self.cluster[user] + 1}", world.payoff.copy()
+
     def earned(self, clicks: Ints, shown: Ints) -> Floats:
         """Return payoffs."""
         return np.multiply(UNIT, clicks[:, 0], dtype=np.float64)

@@ -51,7 +51,7 @@ def load_table(
     items, rates = _read(Path(path), low, high)
     if not positions:
         result = arriving_users(rates, arrivals, visits, seed)
-        result.name = name
+        result.name, result.item_names = name, items
         return result
     if len(rates) < 2:
         raise InputError("at least two users, half of whom give the features of items", len(rates), "add some")

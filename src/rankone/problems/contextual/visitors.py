@@ -21,6 +21,7 @@ from rankone.numerics.seeds import generator
 from rankone.problems.base import Problem
 from rankone.problems.registry import family
 from rankone.specs import number_in, whole_number
+from rankone.wording.lists import listed
 
 _MAIN = 0.4  # standard deviation of the effects of levels, and of visitors' features
 
@@ -138,6 +139,12 @@ class Visitors(Problem):
             logits = logits + part.reshape(len(part), *(size if own == axis else 1 for axis in range(len(self.sizes))))
             first += size
         return np.asarray(1.0 / (1.0 + np.exp(-logits)))
+
+    def visitor(self, world: Any) -> tuple[str, Floats]:
+        """Return who is there now, and the click rate of each combination."""
+        own = [str(feature + 1) for feature in np.flatnonzero(world.visitor)]
+        said = f"with feature{'s' * (len(own) > 1)} {listed(own)}" if own else "without features"
+        return f"a visitor {said}", self.rates(world.visitor[None])[0]
 
     def known(self) -> dict[str, Any]:
         """Return how many features a visitor has."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankone.compiling.compiled import compiled, noalloc
+from rankone.compiling.compiled import compiled, kernel, noalloc
 from rankone.numerics.arrays import Floats, Ints, Mask
 from rankone.progress import Progress
 from rankone.specs import number_in
@@ -64,14 +64,18 @@ class Group(NamedTuple):
     schur: Floats  # (places, places)
 
 
+@kernel
 def group_of(item_cells: Ints, place: Ints, impressions: Floats, clicks: Floats, n_places: int) -> Group:
     """Return a group with nothing learned: every array is new but those of the cells."""
     size = len(item_cells) - 1 + n_places
-    z, dual, tilt, step, weight, old = (np.zeros(size) for _ in range(6))
+    z, dual, tilt = np.zeros(size), np.zeros(size), np.zeros(size)
+    step, weight, old = np.zeros(size), np.zeros(size), np.zeros(size)
     free, shown = np.ones(size, np.bool_), np.ones(size, np.bool_)
-    curve, rate, rest = (np.empty(len(place)) for _ in range(3))
-    cells, schur = (item_cells, place, impressions, clicks), np.empty((n_places, n_places))
-    return Group(*cells, z, dual, free, shown, tilt, step, weight, old, curve, rate, rest, schur)
+    curve, rate, rest = np.empty(len(place)), np.empty(len(place)), np.empty(len(place))
+    schur = np.empty((n_places, n_places))
+    return Group(
+        item_cells, place, impressions, clicks, z, dual, free, shown, tilt, step, weight, old, curve, rate, rest, schur
+    )
 
 
 def run_climb(fit: Fit, prior: tuple[float, float], tolerance: float, progress: Progress) -> Floats:
@@ -80,56 +84,41 @@ def run_climb(fit: Fit, prior: tuple[float, float], tolerance: float, progress: 
     Returns the objective at the start and at the end.
     """
     number_in("tolerance", tolerance, "(0, inf]", example=1e-6)
-    groups, largest = len(fit.iterations), int(np.diff(fit.item_starts).max())
-    places = fit.examination.shape[1]
-    room = group_of(np.zeros(largest + 1, np.int64), fit.place, fit.impressions, fit.clicks, places)
-    trace = np.zeros(2)
+    groups, trace = len(fit.iterations), np.zeros(2)
     for begin in range(0, groups, _GROUPS_AT_ONCE):
         end = min(begin + _GROUPS_AT_ONCE, groups)
-        compiled(climb_groups, __name__)(fit, begin, end, np.array(prior), tolerance, room, trace)
+        compiled(climb_groups, __name__)(fit, begin, end, np.array(prior), tolerance, trace)
         progress(end, groups)
     return trace
 
 
-def climb_groups(fit: Fit, begin: int, end: int, prior: Floats, tolerance: float, room: Group, trace: Floats) -> None:
+def climb_groups(fit: Fit, begin: int, end: int, prior: Floats, tolerance: float, trace: Floats) -> None:
     """Climb from where a fit is, group by group, until at most `tolerance` nats are missing.
 
-    `room` is a group as large as the largest; `trace` is raised by the objective at the start and at the end.
+    `trace` is raised by the objective at the start and at the end.
     """
-    places = fit.examination.shape[1]
     for number in range(begin, end):
-        first, last = fit.item_starts[number], fit.item_starts[number + 1]
-        items, size = last - first, last - first + places
-        cells = fit.item_cells[first : last + 1]
-        attraction, examination = fit.attraction[first:last], fit.examination[number]
-        group = Group(
-            cells,
-            fit.place,
-            fit.impressions,
-            fit.clicks,
-            room.z[:size],
-            room.dual[:size],
-            room.free[:size],
-            room.shown[:size],
-            room.tilt[:size],
-            room.step[:size],
-            room.weight[:size],
-            room.old[:size],
-            room.curve,
-            room.rate,
-            room.rest,
-            room.schur,
-        )
-        start(group, attraction, examination, prior)
-        trace[0] += levels(group, prior, 0.0)[0]
-        gap, fit.iterations[number], height = climb(group, prior, 0.0, 1.0, tolerance)
-        fit.converged[number] = gap <= tolerance
-        trace[1] += height
-        for item in range(items):
-            attraction[item] = math.exp(group.z[item]) if group.free[item] else 1e-12
-        for spot in range(places):
-            if group.shown[items + spot]:  # places that were not shown keep their start
-                examination[spot] = math.exp(group.z[items + spot]) if group.free[items + spot] else 1e-12
+        _climb_group(fit, number, prior, tolerance, trace)
+
+
+@kernel
+def _climb_group(fit: Fit, number: int, prior: Floats, tolerance: float, trace: Floats) -> None:
+    first, last = fit.item_starts[number], fit.item_starts[number + 1]
+    begin, end = fit.item_cells[first], fit.item_cells[last]
+    items, attraction, examination = last - first, fit.attraction[first:last], fit.examination[number]
+    cells = fit.item_cells[first : last + 1] - begin
+    place, shown, clicked = fit.place[begin:end], fit.impressions[begin:end], fit.clicks[begin:end]
+    group = group_of(cells, place, shown, clicked, len(examination))
+    start(group, attraction, examination, prior)
+    trace[0] += levels(group, prior, 0.0)[0]
+    gap, fit.iterations[number], height = climb(group, prior, 0.0, 1.0, tolerance)
+    fit.converged[number] = gap <= tolerance
+    trace[1] += height
+    for item in range(items):
+        attraction[item] = math.exp(group.z[item]) if group.free[item] else 1e-12
+    for spot in range(len(examination)):
+        if group.shown[items + spot]:  # places that were not shown keep their start
+            examination[spot] = math.exp(group.z[items + spot]) if group.free[items + spot] else 1e-12
 
 
 @noalloc

@@ -21,7 +21,7 @@ from rankone.numerics.arrays import Floats, Ints
 from rankone.specs import number_in
 
 if TYPE_CHECKING:
-    from rankone.clicks.models.product import ProductModel
+    from rankone.clicks.models.pbm import PBM
 
 
 def z_of(level: float) -> float:
@@ -32,7 +32,7 @@ def z_of(level: float) -> float:
 class GroupProfile:
     """The items and places of one group of a fitted product (a query, or all of them with a shared curve)."""
 
-    def __init__(self, model: ProductModel, group: int) -> None:
+    def __init__(self, model: PBM, group: int) -> None:
         cells, starts = model.cells_, model._item_starts(model.cells_)
         self.items = slice(int(starts[group]), int(starts[group + 1]))
         inside = slice(int(cells.item_cells[self.items.start]), int(cells.item_cells[self.items.stop]))
@@ -40,7 +40,7 @@ class GroupProfile:
         self.item, self.place = cells.item[inside] - self.items.start, cells.position[inside]
         self.impressions, self.clicks = cells.impressions[inside], cells.clicks[inside]
         self.a, self.g, self.labels = model.item_attraction_[self.items], model.curves_[group], model._labels[group]
-        self.prior: tuple[float, float] = getattr(model, "prior", (0.0, 0.0))
+        self.prior = model.prior
         self.label_of_item = self.labels[self.place[self.item_cells[:-1]]]
 
     def ends(self, level: float, *terms: tuple[Any, float], ends: int = LOW | HIGH) -> Ends:
@@ -81,9 +81,8 @@ def attraction_ends(group: GroupProfile, scale: str, level: float) -> tuple[Floa
     """Return standard error (NaN without clicks), low and high of the attraction of every item of a group."""
     references = group.references()
     reference = np.array([references[int(label)] for label in group.label_of_item], np.int64)
-    everyone, factor = np.arange(len(group.a)), np.ones(len(group.a))
+    everyone, factor = np.arange(len(group.a)), 1.0 / group.g[reference] if scale == "as-is" else 1.0
     bounds = group.rates(everyone, reference, level)
-    factor = 1.0 / group.g[reference] if scale == "as-is" else factor
     firsts = {label: int(group.rivals(label, place, level)[0]) for label, place in references.items()}
     first = np.array([firsts[int(label)] for label in group.label_of_item], np.int64)
     other = np.flatnonzero(first != reference)
@@ -97,37 +96,24 @@ def attraction_ends(group: GroupProfile, scale: str, level: float) -> tuple[Floa
 
 def examination_ends(group: GroupProfile, scale: str, level: float) -> tuple[Floats, Floats, Floats]:
     """Return standard error, low and high of the examination of every place of a group."""
-    size = len(group.g)
-    error, low, high = np.zeros(size), np.zeros(size), np.ones(size)
-    clicks = group.clicks_of_places()
+    error, low, high = np.zeros(len(group.g)), np.zeros(len(group.g)), np.ones(len(group.g))
     for label, reference in group.references().items():
-        places = np.flatnonzero((group.labels == label) & (np.arange(size) != reference))
-        members = np.append(reference, places)
+        members = np.flatnonzero(group.labels == label)
         factor = group.g[reference] if scale == "as-is" else 1.0
-        low[reference] = high[reference] = factor
-        if not len(places):
+        low[members] = high[members] = factor
+        if len(members) == 1:
             continue
-        bounds = group.ends(level, (group.at(places), 1.0), (group.at(reference), -1.0))
-        error[places], low[places] = group.g[places] * bounds.error, factor * np.exp(bounds.low)
-        high[places] = factor * np.exp(bounds.high)
-        rivals = group.rivals(label, reference, level)
-        if len(rivals) > 1:
-            _allow_for_rivals(group, rivals, members, factor, level, low, high)
-        high[members] = np.minimum(high[members], factor)
-    return np.where(clicks > 0, error, np.nan), low, high
-
-
-def _allow_for_rivals(
-    group: GroupProfile, rivals: Ints, members: Ints, factor: float, level: float, low: Floats, high: Floats
-) -> None:
-    """Widen the intervals of places to all references that may be the highest."""
-    for number, rival in enumerate(rivals.tolist()):
-        others = members[members != rival]
-        ends = LOW if number else LOW | HIGH
-        bounds = group.ends(level, (group.at(others), 1.0), (group.at(rival), -1.0), ends=ends)
-        low[others] = np.minimum(low[others], factor * np.exp(bounds.low))
-        if number == 0:
-            high[others], high[rival] = factor * np.exp(bounds.high), factor
+        rivals = group.rivals(label, reference, level).tolist()
+        for rival in dict.fromkeys([reference, *rivals]):
+            others, most_shown = members[members != rival], rival == rivals[0]
+            ends = LOW | HIGH if most_shown else LOW
+            bounds = group.ends(level, (group.at(others), 1.0), (group.at(rival), -1.0), ends=ends)
+            low[others] = np.minimum(low[others], factor * np.exp(bounds.low))
+            if rival == reference:
+                error[others] = group.g[others] * bounds.error
+            if most_shown:
+                high[others] = np.minimum(factor * np.exp(bounds.high), factor)
+    return np.where(group.clicks_of_places() > 0, error, np.nan), low, high
 
 
 def places_information(border: Floats) -> Floats:
@@ -153,7 +139,7 @@ _OFTEN = 20  # impressions of a pair that may be recommended
 WIDE = 3.0  # an interval whose ends are further apart than this factor says little
 
 
-def best_pairs(model: ProductModel, level: float) -> pl.DataFrame:
+def best_pairs(model: PBM, level: float) -> pl.DataFrame:
     """Return one row per query: the fitted best pair, the best supported one, and what they rest on.
 
     The pair with the highest fitted rate is often one that nobody saw. So its interval allows for its choice among
@@ -171,7 +157,7 @@ def best_pairs(model: ProductModel, level: float) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _of_query(model: ProductModel, group: GroupProfile, items: Ints, level: float) -> dict[str, Any]:
+def _of_query(model: PBM, group: GroupProfile, items: Ints, level: float) -> dict[str, Any]:
     references = group.references()  # items and positions of two components cannot be joined
     reference = np.array([references[label] for label in group.label_of_item[items].tolist()])
     best = int((group.a[items] * group.g[reference]).round(12).argmax())  # of equal ones the first
