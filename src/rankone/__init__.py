@@ -35,6 +35,7 @@ _HOMES = {
         "rankone.simulation.identification": "Identification identify",
         "rankone.simulation.plans.plan": "plan",
         "rankone.simulation.plans.plan_goal": "plan_goal",
+        "rankone.simulation.plans.plan_lists": "plan_lists",
     }.items()
     for name in names.split()
 }

@@ -71,3 +71,4 @@ from rankone.simulation.identification import Identification as Identification
 from rankone.simulation.identification import identify as identify
 from rankone.simulation.plans.plan import plan as plan
 from rankone.simulation.plans.plan_goal import plan_goal as plan_goal
+from rankone.simulation.plans.plan_lists import plan_lists as plan_lists

@@ -135,6 +135,17 @@ def test_a_plan_of_a_goal_is_that_of_the_library(client):
         assert refused.value.expected.startswith(said)
 
 
+def test_a_plan_of_lists_is_that_of_the_library(client):
+    wishes = {"items": 5, "positions": 2, "rate": 0.2, "lift": 1.0, "model": "cascade", "aim": "decide"}
+    found = client.plan_lists(**wishes)
+    assert found == json.loads(json.dumps(rankone.plan_lists(**wishes).to_dict()))
+    assert found["headline"].startswith("Aim 'decide': about ")
+    for wrong in ({"positions": 5}, {"items": 65}, {"model": "dbn"}):
+        with pytest.raises(InputError) as refused:
+            client.plan_lists(**wishes | wrong)
+        assert refused.value.expected.startswith(("positions as", "at most 64 levels", "model as"))
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

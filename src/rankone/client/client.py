@@ -123,6 +123,14 @@ class Client:
         body = {"factors": sizes, "rate": rate, **_given(**wanted)}
         return self.transport.send("POST", "/v1/plan/goal", body, timeout=_PLANNING)
 
+    def plan_lists(self, items: int, positions: int, rate: float, lift: float, **wanted: Any) -> dict[str, Any]:
+        """Return what `rankone.plan_lists` says of a ranking, worked out by the service, as plain values.
+
+        `wanted` are further keywords of `rankone.plan_lists`, such as model="cascade" or aim="decide".
+        """
+        body = {"items": items, "positions": positions, "rate": rate, "lift": lift, **_given(**wanted)}
+        return self.transport.send("POST", "/v1/plan/lists", body, timeout=_PLANNING)
+
     def track(
         self, visitor: str, goal: str, value: float | None = None, *, key: str | None = None, source: str | None = None
     ) -> dict[str, Outcome]:

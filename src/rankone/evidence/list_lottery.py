@@ -42,7 +42,7 @@ from rankone.numerics.betas.product_posterior import HULL, draw_factor, make_hul
 KINDS_OF_LISTS = ("own", "explore", "gentle", "control")
 LIST_EXPLORE = {"earn": 0.02, "both": 0.3, "decide": 1.0}  # shares of lists, by aim
 _LEAST = 1e-6  # a share is not halved below this
-_RENEWED = 100  # a lottery is renewed when so many parts more outcomes are there: it is never 1% behind
+RENEWED = 100  # a lottery is renewed when so many parts more outcomes are there: it is never 1% behind
 
 
 def start_lottery(
@@ -80,7 +80,7 @@ def renewal_due(outcomes_then: int, outcomes: int) -> bool:
     >>> renewal_due(0, 1), renewal_due(1_000, 1_009), renewal_due(1_000, 1_010)
     (True, False, True)
     """
-    return outcomes - outcomes_then >= max(1, outcomes_then // _RENEWED)
+    return outcomes - outcomes_then >= max(1, outcomes_then // RENEWED)
 
 
 @noalloc

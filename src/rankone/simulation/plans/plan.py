@@ -29,7 +29,7 @@ from rankone.problems.theory.equal_split import equal_split_visitors
 from rankone.problems.theory.time_to_be_sure import least_decisions, star_time
 from rankone.progress import Progress, as_progress
 from rankone.simulation.plans.plan_inputs import check_plan, combinations_text
-from rankone.simulation.plans.rehearsal import Rehearsal, simulate_experiment
+from rankone.simulation.plans.rehearsal import simulate_experiment
 from rankone.wording.numbers import count_text, days_text, percent, rounded
 
 if TYPE_CHECKING:
@@ -203,12 +203,7 @@ def plan(
     assert rate is not None
     assert lift is not None
     case = Case(tuple(levels.values()), rate, lift, margin)
-    report, names = as_progress(progress, "rehearsals", late=True), [aim] if aim else list(AIMS)
-    runs, spans = [_runs(name, case.sizes) for name in names], []
-    for index, name in enumerate(names):
-        before = sum(runs[:index])
-        spans.append(_span(name, case, error, seed, lambda run, before=before: report(before + run, sum(runs))))  # type: ignore[misc]
-        report(before + runs[index], sum(runs))
+    spans = rehearsed_spans(aim, case, seed, progress, lambda name: _trial(name, case, error))
     late, median = (equal_split_visitors(case.problem(), power, error, margin) for power in (0.9, 0.5))
     at_random = float(np.prod([1.0 - (size - 1) / size * lift / (1.0 + lift) for size in case.sizes]))
     lost = median * rate * (1.0 + lift) * (1.0 - at_random)
@@ -242,12 +237,13 @@ class Case(NamedTuple):
         neighbour = self.rate / margin_ratio_of_each(self.margin, len(self.sizes))
         return star_time(self.best, [neighbour] * (sum(self.sizes) - len(self.sizes))) * math.log(1.0 / error)
 
-    def click_time(self) -> float:
+    def click_time(self, silence: bool = True) -> float:
         """Return what visitors until the verdict are in proportion to: T*, that of rare clicks where clicks are rare.
 
-        Verdicts use visitors who do not click only where clicks are frequent (`rankone.evidence.levels`), T* always.
+        Verdicts use visitors who do not click only where clicks are frequent (`rankone.evidence.levels`), those of
+        lists never (without `silence`), T* always.
         """
-        rare = 1.0 if self.best >= RARE else _VERY_RARE / self.best
+        rare = 1.0 if silence and self.best >= RARE else _VERY_RARE / self.best
         return rare * self._replace(rate=self.rate * rare).time_until(error=1.0 / math.e)
 
     @property
@@ -270,25 +266,58 @@ class Case(NamedTuple):
         return Case(self.sizes, max(self.best, _REHEARSED_RATE) / (1.0 + large), large, wide)
 
 
-def _span(aim: str, case: Case, error: float, seed: int, report: Callable[[int], None]) -> Span:
-    """Rehearse one aim, and bring the result back."""
-    rehearsed, seen = case.rehearsed(aim), case.seen
-    if seen <= _SEEN_LEAST:
-        return Span(aim, None, None, None, math.inf)
-    scale = case.click_time() / rehearsed.click_time() / seen
-    visitors = max(2_000, round(_LONGEST[aim] * rehearsed.time_until(error)))
-    problem, runs = rehearsed.problem(), _runs(aim, case.sizes)
-    wanted: dict[str, Any] = {"aim": aim, "margin": rehearsed.margin, "error": error, "visitors": visitors}
-    results: list[Rehearsal] = []
-    for run in range(runs):
-        report(run)
-        results += simulate_experiment(problem, **wanted, after="stop", runs=1, seed=seed + run)
-        if sum(each.verdict is None for each in results) > runs / 2:  # then most have none, whatever follows
-            return Span(aim, None, None, None, rounded(visitors * scale))
-    verdicts = sorted(math.inf if each.verdict is None else each.verdict * scale for each in results)
-    median, late = (_quantile(verdicts, share) for share in (0.5, 0.9))
+class Trial(NamedTuple):
+    """What is rehearsed for an aim, and how the result is brought back."""
+
+    play: Callable[[int, int], tuple[int | None, float]]  # seed, visitors at most: those until a verdict, clicks lost
+    time: float  # T* log(1 / error) of what is rehearsed
+    scale: float  # visitors planned for each one rehearsed
+    lost_scale: float  # clicks that a visitor loses, the same way
+
+
+def _trial(aim: str, case: Case, error: float) -> Trial:
+    """Return how an experiment is rehearsed."""
+    rehearsed = case.rehearsed(aim)
+    wanted: dict[str, Any] = {"aim": aim, "margin": rehearsed.margin, "error": error, "after": "stop", "runs": 1}
+
+    def play(seed: int, visitors: int) -> tuple[int | None, float]:
+        (found,) = simulate_experiment(rehearsed.problem(), **wanted, visitors=visitors, seed=seed)
+        return found.verdict, found.lost
+
     gap = case.rate * case.lift / (rehearsed.rate * rehearsed.lift)  # what another pair loses, here and there
-    lost = float(np.mean([each.lost for each in results])) * scale * gap
+    return Trial(play, rehearsed.time_until(error), case.click_time() / rehearsed.click_time(), gap)
+
+
+def rehearsed_spans(
+    aim: str | None, case: Case, seed: int, progress: Progress | bool | None, trial: Callable[[str], Trial]
+) -> list[Span]:
+    """Rehearse an aim, or all of them."""
+    report, names = as_progress(progress, "rehearsals", late=True), [aim] if aim else list(AIMS)
+    runs, spans = [_runs(name, case.sizes) for name in names], []
+    for index, name in enumerate(names):
+        own = range(sum(runs[:index]), sum(runs[: index + 1]))
+        spans.append(_span(name, case, seed, trial, own, lambda done: report(done, sum(runs))))
+        report(own.stop, sum(runs))
+    return spans
+
+
+def _span(
+    aim: str, case: Case, seed: int, trial: Callable[[str], Trial], runs: range, report: Callable[[int], None]
+) -> Span:
+    """Rehearse one aim, and bring the result back."""
+    if case.seen <= _SEEN_LEAST:
+        return Span(aim, None, None, None, math.inf)
+    play, time, scale, lost_scale = trial(aim)
+    visitors, scale = max(2_000, round(_LONGEST[aim] * time)), scale / case.seen
+    results: list[tuple[int | None, float]] = []
+    for run, done in enumerate(runs):
+        report(done)
+        results.append(play(seed + run, visitors))
+        if sum(verdict is None for verdict, _ in results) > len(runs) / 2:  # then most have none, whatever follows
+            return Span(aim, None, None, None, rounded(visitors * scale))
+    verdicts = sorted(math.inf if verdict is None else verdict * scale for verdict, _ in results)
+    median, late = (_quantile(verdicts, share) for share in (0.5, 0.9))
+    lost = float(np.mean([each for _, each in results])) * scale * lost_scale
     known = [rounded(each) if math.isfinite(each) else None for each in (median, late, lost + late)]
     return Span(aim, known[0], known[1], known[2] and rounded(lost), rounded(visitors * scale))
 

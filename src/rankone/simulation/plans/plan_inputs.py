@@ -61,7 +61,7 @@ def check_plan(
 ) -> dict[str, int]:
     """Raise what is wrong with the inputs of a plan; return the number of levels of each factor."""
     sizes = planned_factors(rows, cols, factors)
-    pair = "pair" if len(sizes) == 2 else "combination"
+    pair = {1: "level", 2: "pair"}.get(len(sizes), "combination")
     if math.prod(sizes.values()) < 2:
         raise InputError(f"at least two {pair}s", combinations_text(sizes), "there is nothing to find out about one")
     if sum(sizes.values()) > _MOST_LEVELS:

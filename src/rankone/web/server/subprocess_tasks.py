@@ -85,13 +85,12 @@ def export(db: str, name: str, kind: str, mebibytes: int) -> None:
             shutil.copyfileobj(written, sys.stdout.buffer)
 
 
-def plan(of_goal: bool = False, **wanted: Any) -> None:
+def plan(of: str = "plan", **wanted: Any) -> None:
     """Write a plan to standard output: rehearsals take seconds, and would keep the service's threads from running."""
-    from rankone.simulation.plans.plan import plan as make
-    from rankone.simulation.plans.plan_goal import plan_goal
+    import rankone
 
-    planned = plan_goal(**wanted) if of_goal else make(**wanted, progress=False)
-    sys.stdout.write(json.dumps(planned.to_dict()))
+    silent = {} if of == "plan_goal" else {"progress": False}
+    sys.stdout.write(json.dumps(getattr(rankone, of)(**wanted, **silent).to_dict()))
 
 
 def bundle() -> None:

@@ -16,6 +16,8 @@ from rankone.simulation.plans.plan import plan as plan_of_clicks
 from rankone.simulation.plans.plan_goal import GoalPlan
 from rankone.simulation.plans.plan_goal import plan_goal as plan_of_goal
 from rankone.simulation.plans.plan_inputs import check_plan
+from rankone.simulation.plans.plan_lists import ListPlan
+from rankone.simulation.plans.plan_lists import plan_lists as plan_of_lists
 from rankone.web.dashboard_data import shown
 from rankone.web.encoding import encode
 from rankone.web.server.http.problem_json import Problem
@@ -31,6 +33,7 @@ _SHOWN, _FILE = {200: out.ExperimentAnswer}, {200: tuple(_MEDIA.values())}
 _PLANNED: dict[str, Any] = {"problems": (429,), "slow": True}
 _PLAN = bodies.body_of(plan_of_clicks, needed=("factors", "rate", "lift"))
 _GOAL_PLAN = bodies.body_of(plan_of_goal, needed=("factors", "rate"))
+_LIST_PLAN = bodies.body_of(plan_of_lists)
 
 
 @operation(
@@ -137,7 +140,14 @@ async def plan(call: Call) -> Response:
 async def plan_goal(call: Call) -> Response:
     """Say how many visitors revenue needs until it has a winner, or a guardrail until it is cleared."""
     wanted = call.body.model_dump()
-    return await _planned(call, sum(wanted["factors"].values()), wanted | {"of_goal": True})
+    return await _planned(call, sum(wanted["factors"].values()), wanted | {"of": "plan_goal"})
+
+
+@operation("POST", "/v1/plan/lists", "read", body=_LIST_PLAN, answers={200: out.answer_of(ListPlan)}, **_PLANNED)
+async def plan_lists(call: Call) -> Response:
+    """Say how many visitors a ranking needs until its best items are proven; takes some seconds."""
+    wanted = call.body.model_dump()
+    return await _planned(call, wanted["items"], wanted | {"of": "plan_lists"})
 
 
 async def _planned(call: Call, levels: int, wanted: dict[str, Any]) -> Response:

@@ -21,6 +21,7 @@ from rankone.live.report.segment_report import SegmentsReport
 from rankone.live.winners import Candidate, Winners
 from rankone.simulation.plans.plan import Plan, Span
 from rankone.simulation.plans.plan_goal import GoalPlan
+from rankone.simulation.plans.plan_lists import ListPlan
 from rankone.web.server.access.tokens import Token
 from rankone.web.server.schemas.bodies import with_settings
 from rankone.web.webhooks.hooks import Webhook
@@ -32,6 +33,7 @@ _MORE: dict[type, dict[str, Any]] = {
     Outcome: {"status": Literal["learned", "held", "late", "void", "unmatched", "refused"]},
     GoalPlan: {"headline": str, "assumes": str, "sentence": str},
     Plan: {"meaning": str, "sentence": str},
+    ListPlan: {"meaning": str, "sentence": str},
     Report: {"basis": Literal["any", "steady"], "headline": str, "assumes": str, "control_effect": str}
     | dict.fromkeys(("warnings", "notes", "details"), list[str]),
     SegmentsReport: {"answer": Literal["depends", "same", "open", "unknown"], "sentence": str},

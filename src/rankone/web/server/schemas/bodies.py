@@ -246,9 +246,10 @@ class WinnersQuery(Body):
 Moment = Annotated[float, Field(ge=0, le=1e11)]
 # What an argument of a function of the library may be in JSON, by its name. What else is wrong, the library says.
 _ARGUMENTS: dict[str, Any] = {
-    **dict.fromkeys(("factor", "name", "source", "token", "why", "aim", "experiment", "note", "format"), Text),
+    **dict.fromkeys(("factor", "name", "source", "token", "why", "aim", "experiment", "note", "format", "model"), Text),
     **dict.fromkeys(("rate", "lift", "margin", "error", "visitors_a_day"), float),
     **dict.fromkeys(("average", "spread", "cap", "worse_by"), float),
+    **dict.fromkeys(("items", "positions"), Annotated[int, Field(ge=1, le=MAX_LEVELS)]),
     "levels": ByFactor,
     "context": Declared,
     "since": Moment,
