@@ -181,9 +181,7 @@ def test_the_command_moves_all_experiments_or_those_named(tmp_path):
     assert "No such file" in refused("archive", db, "--to", folder / "deeper", "--older-than", "0s")
     assert "File exists" in refused("archive", db, "--to", db, "--older-than", "0s")
     assert "Try --older-than 30d" in refused("archive", db, "--to", folder, "--older-than", "soon")
-    assert "No such experiment:" in refused(
-        "archive", db, "--to", folder, "--older-than", "0", "--experiment", "shp"
-    )
+    assert "No such experiment:" in refused("archive", db, "--to", folder, "--older-than", "0", "--experiment", "shp")
     assert "Nothing is that old." in run("archive", db, "--to", folder, "--older-than", "1d").stderr
     only = run("archive", db, "--to", folder, "--older-than", "0", "--experiment", "shop/../=1+1", "--json")
     (moved,) = json.loads(only.stdout)

@@ -132,7 +132,7 @@ def test_continues_where_it_stopped(tmp_path, monkeypatch):
         ({"problems": ["two-by-two"], "half": "report"}, "problems of the half 'report'"),
         ({"runs": 0}, "runs as a whole number"),
         ({"stretch": 0}, "stretch as a whole number"),
-        ({"policies": ["ucb9"]}, "one of the policies"),
+        ({"policies": ["ucb9"]}, "No such policy: ucb9"),
         ({"policies": 3}, "Expected policies or their names, but got 3"),
         ({"problems": 3}, "Expected problems of the arena or their names, but got 3"),
     ],

@@ -19,9 +19,7 @@ def test_a_taken_port_is_an_error_in_one_voice(tmp_path):
         port = other.getsockname()[1]
         found = CliRunner().invoke(build_app(), ["serve", str(tmp_path / "x.db"), "--port", str(port)])
     assert isinstance(found.exception, InputError)
-    assert f"Cannot listen on 127.0.0.1 port {port}: Address already in use. Try --port " in str(
-        found.exception
-    )
+    assert f"Cannot listen on 127.0.0.1 port {port}: Address already in use. Try --port " in str(found.exception)
 
 
 def test_an_address_of_another_machine_is_refused():
