@@ -30,7 +30,7 @@ def test_a_bar_that_stands_says_that_it_may_be_the_compiler(monkeypatch):
                                    ("arena", "--runs", "0"), ("explain", "-P", "utts")])  # fmt: skip
 def test_nothing_is_drawn_or_said_before_an_input_error(words):
     done = CliRunner().invoke(build_app(), words)
-    assert re.match("Expected |No such file: ", str(done.exception))
+    assert re.match("Expected |No such (file|policy): ", str(done.exception))
     assert done.output == ""
 
 

@@ -244,7 +244,7 @@ def test_factors_on_the_command_line(sqlite_db):
             "Expected one number of levels of 'a', but got a=2 and a=3",
         ),
         (("plan", "--factor", "a=x,x", *wish), "Expected levels of 'a' with different names, but got 'x' twice"),
-        (("plan", "--factor", "a=1", *wish), "Expected at least two combinations, but got 1 level"),
+        (("plan", "--factor", "a=1", *wish), "Expected at least two levels, but got 1 level"),
         (("create", db, "new", "--factor", "image=1,1"), "levels of 'image' with different names, but got '1' twice"),
         (("stop", db, "page", "--level", "image=1", "--level", "image=2"), "one level of each factor"),
         (("exclude", db, "page", "--level", "picture=1"), "one of the factors headline, image, only"),

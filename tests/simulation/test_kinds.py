@@ -174,7 +174,6 @@ def test_a_policy_that_looks_at_the_context_is_refused_where_there_is_none(tmp_p
 
 def test_what_needs_rows_and_columns_says_so():
     for ask in (
-        lambda: rankone.explain("uts", CASCADE),
         lambda: rankone.hardness(CASCADE),
         lambda: rankone.lower_bound(CASCADE, 9),
     ):
@@ -183,6 +182,8 @@ def test_what_needs_rows_and_columns_says_so():
             match=r"Expected a (rank-1 problem|problem of factors), .*, but got <Cascade test-cascade: 5 x 3>. Try",
         ):
             ask()
+    with pytest.raises(InputError, match=r"Expected factors, or visitors .*, but got lists\. See `rankone simulate`"):
+        rankone.explain("uts", CASCADE)
 
 
 def test_an_arena_of_all_policies_leaves_other_kinds_out():
