@@ -54,7 +54,7 @@ NEEDLE = 1.3
 MOVING, MOVING_RUNS = 1.25, 40
 ERROR, VERDICT_RUNS, SHARES = 0.05, 400, (0.0, 0.5)
 FALSE = np.array([16, 12, 12, 12])  # of 400; the guarantee is 20
-ROWS = (300_000, 3_000_000)
+ROWS = (1_000_000, 3_000_000)
 
 
 def first_batch(problem: Any, length: int) -> float:

@@ -52,7 +52,7 @@ REGRET: dict[tuple[str, int, int, int], dict[str, Band]] = {
     ("mixed:60x30:seed={}", 60_000, 10, 900): dict.fromkeys(
         ["thompson", "user-ts", "pts:particles=10", "mixture-ts", "lowrank-ts", "lowrank-ts:rank=2"]
     ),
-    ("mixed:100x30:seed={}", 200_000, 3, 800): dict.fromkeys(
+    ("mixed:100x30:seed={}", 200_000, 10, 800): dict.fromkeys(
         [
             "user-ts",
             "nmf-bandit:anchors=4,theta=0.3",
@@ -67,14 +67,14 @@ REGRET: dict[tuple[str, int, int, int], dict[str, Band]] = {
     ("mixed:5000x30:arrivals=cold,visits=30,seed={}", 60_000, 10, 900): dict.fromkeys(
         ["thompson", "user-ts", "mixture-ts", "lowrank-ts"]
     ),
-    ("clustered-linear:500x10:seed={}", 55_000, 3, 900): {
+    ("clustered-linear:500x10:seed={}", 55_000, 10, 900): {
         "uniform": None,
         "club": None,
         ALONE: (2_400, 2_600),
         "club:alpha2=inf": None,
         "mixture-linear-ts:clusters=4": (110, 150),
     },
-    ("clustered-linear:500x10:clusters=10,noise=0.3,seed={}", 55_000, 3, 900): {
+    ("clustered-linear:500x10:clusters=10,noise=0.3,seed={}", 55_000, 10, 900): {
         "club": None,
         ALONE: None,
         "mixture-linear-ts:clusters=20": None,
