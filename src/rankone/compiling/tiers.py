@@ -247,7 +247,7 @@ class _Background:
     @staticmethod
     def _started() -> subprocess.Popen[bytes]:
         """Start the process in a session of its own: Ctrl-C, or the end of this one, does not end it."""
-        paths = str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")  # it is to find this very package
+        paths = str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")  # it is to find this package
         own = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "RANKONE_COMPILE": "first"}
         process = subprocess.Popen(
             [sys.executable, "-m", "rankone.compiling.background"],

@@ -167,7 +167,7 @@ class VisitRecorder:
         return (
             f"Visitors come as they like, and {name} picks what each of them sees{alike}: "
             f"{amount(self._horizon, 'decision')}. What is best may differ from visitor to visitor; regret compares "
-            "each decision with the best for this very visitor."
+            "each decision with the best for this visitor."
         )
 
     def _visit_text(self, visit: _Visit) -> str:

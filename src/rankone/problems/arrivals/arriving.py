@@ -1,6 +1,6 @@
 """Users arrive, and the policy picks an item for each: the rows of a table of click rates are chosen by nature.
 
-The context of a decision is one number, that of the user. Regret is against the best item of this very user. Of a table
+The context of a decision is one number, that of the user. Regret is against the best item of this user. Of a table
 of rank 1 the best item is the same for all users, so that a policy which does not look at the context loses nothing.
 
 The families are the worlds of papers: `latent` of Maillard, Mannor, "Latent Bandits" (ICML 2014), section 6, whose

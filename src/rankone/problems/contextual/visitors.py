@@ -2,7 +2,7 @@
 
 The effects are an intercept, one for each level, one for each feature of the visitor, and one for each feature with
 each level: what suits one visitor need not suit another. The context of a decision is the visitor's features, each 0
-or 1 with probability 1/2. Regret is against the best combination for this very visitor.
+or 1 with probability 1/2. Regret is against the best combination for this visitor.
 """
 
 import math
